@@ -162,4 +162,30 @@ struct ConnectionMachineTests {
         #expect(busy.responseBegan(closes: false, mayDrain: true, now: self.at(2)) == true)
         #expect(busy.responseEnded(now: self.at(2)) == .close)
     }
+
+    @Test("gives a client that is not authenticated less time for a head, for content and between requests")
+    func unauthenticated() {
+        var times = Self.times
+        times.unauthenticated = .seconds(15)
+        var machine = ConnectionMachine(times: times, now: Self.start)
+        #expect(machine.deadline == self.at(15))
+        machine.headBegan(now: self.at(1))
+        #expect(machine.timerFired(now: self.at(15)) == .respondTimeout)
+        machine.headEnded(keepsAlive: true, now: self.at(2))
+        // However it drips.
+        machine.bodyReceived(1000, now: self.at(16))
+        #expect(machine.deadline == self.at(17))
+        machine.isAuthenticated = true
+        #expect(machine.deadline == self.at(72))
+        #expect(machine.timerFired(now: self.at(17)) == .wait)
+        #expect(machine.requestEnded(now: self.at(20)) == .wait)
+        // A pending response has no limit.
+        machine.isAuthenticated = false
+        #expect(machine.deadline == .distantFuture)
+        _ = machine.responseBegan(closes: false, mayDrain: true, now: self.at(21))
+        #expect(machine.responseEnded(now: self.at(22)) == .nextRequest)
+        #expect(machine.deadline == self.at(37))
+        machine.isAuthenticated = true
+        #expect(machine.deadline == self.at(97))
+    }
 }

@@ -15,20 +15,27 @@ final class HTTPBench: Sendable {
     /// - Parameters:
     ///   - contentLimit: The maximum size of a request's content in bytes.
     ///   - budget: The maximum total size of the content of all requests in bytes.
+    ///   - connections: The maximum number of connections.
+    ///   - excess: The treatment of connections beyond the limit.
     ///   - routes: Adds the routes.
     /// - Throws: An error of NIO if no port can be bound.
-    init(contentLimit: Int = 1000, budget: Int = 10_000, _ routes: (inout Router) -> Void) async throws {
+    init(
+        contentLimit: Int = 1000,
+        budget: Int = 10_000,
+        connections: Int = 4096,
+        excess: HTTPListener.Excess = .closeIdle,
+        _ routes: (inout Router) -> Void
+    ) async throws {
         var router = Router(contentLimit: contentLimit, budget: ByteBudget(limit: budget))
         routes(&router)
-        self.listener = try await HTTPListener.start(
-            HTTPListener.Configuration(
-                address: .tcp(host: "127.0.0.1", port: 0),
-                times: ConnectionTimes(head: .seconds(20), keepAlive: .seconds(20), idle: .seconds(20)),
-                pool: .singleton
-            ),
-            RouterApplication(router),
-            on: self.loops
+        var configuration = HTTPListener.Configuration(
+            address: .tcp(host: "127.0.0.1", port: 0),
+            times: ConnectionTimes(head: .seconds(20), keepAlive: .seconds(20), idle: .seconds(20)),
+            pool: .singleton
         )
+        configuration.connections = connections
+        configuration.excess = excess
+        self.listener = try await HTTPListener.start(configuration, RouterApplication(router), on: self.loops)
     }
 
     func client() async throws -> RawConnection { try await RawConnection.connect(port: self.listener.port ?? 0) }

@@ -38,6 +38,7 @@ struct RouterTests {
                 switch request.content {
                 case .success(let bytes): .message(200, "\(bytes.count)")
                 case .failure(.tooLarge(let limit)): .message(413, "at most \(limit)")
+                case .failure(.unauthenticated(let limit)): .message(413, "unknown after \(limit)")
                 case .failure(.busy): .message(503, "busy")
                 }
             }

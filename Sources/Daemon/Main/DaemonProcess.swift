@@ -34,6 +34,12 @@ package enum DaemonProcess {
         let notifier = ServiceNotifier(environment: StateDirectory.environment)
         let hooks = HookRunner(settings.hooks, logger: logger)
         let server = try Self.serverConfiguration(settings)
+        if let token = server.token, TokenStrength.isGuessable(token) {
+            logger.warning(
+                "the token is short or simple, so that it can be guessed",
+                metadata: ["remedy": "choose 20 or more random characters, or let the daemon generate a token"]
+            )
+        }
         let core = try await Self.openCore(settings, hooks, logger)
         let counts = core.counts
         logger.notice(
@@ -93,7 +99,7 @@ package enum DaemonProcess {
         configuration.allowedAddresses = settings.allowedAddresses
         configuration.logger = logger
         configuration.notifier = DesktopNotifier(environment: StateDirectory.environment, logger: logger)
-        configuration.mostAtOnce = Self.mostTransfers
+        configuration.mostAtOnce = DescriptorShares(limit: DescriptorLimits.current?.soft).transfers
         if !settings.hooks.isEmpty { configuration.onEvent = { hooks.handle($0) } }
         let store: QueueStore
         do throws(QueueStoreError) {
@@ -114,18 +120,14 @@ package enum DaemonProcess {
         configuration.allowsOpenNotifications = settings.allowsOpenNotifications
         configuration.stateDirectory = settings.state.path
         configuration.started = CoreClock().now()
+        let shares = DescriptorShares(limit: DescriptorLimits.current?.soft)
+        configuration.limits.connections = shares.connections
+        configuration.limits.localConnections = shares.localConnections
         if case .tcp(let host, let port, _) = settings.listening {
             configuration.listen = .init(host: host, port: port)
             configuration.token = try settings.token()
         }
         return configuration
-    }
-
-    /// The number of transfers for which there are file descriptors: each may have a connection, a file and a journal,
-    /// and the daemon itself needs some for its listeners, clients, event loops, database and log.
-    static var mostTransfers: Int {
-        guard let limit = DescriptorLimits.current else { return .max }
-        return max(1, (limit.soft - 64) / 4)
     }
 
     /// The minimum number of descriptors: one transfer at a time can run, and one client can be served.

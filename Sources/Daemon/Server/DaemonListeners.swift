@@ -78,8 +78,14 @@ struct DaemonListeners: Sendable {
         configuration.parser.headBytes = limits.head
         // Calls over GET are in the target.
         configuration.parser.targetBytes = limits.head
-        configuration.connections = isLocal ? limits.localConnections : limits.connections
-        configuration.excess = .wait
+        if isLocal {
+            configuration.connections = limits.localConnections
+            configuration.excess = .wait
+        } else {
+            configuration.connections = limits.connections
+            configuration.excess = .closeUnauthenticated(reserve: limits.connections / 4)
+            configuration.times.unauthenticated = TimeAmount(limits.unauthenticatedTime)
+        }
         return try await HTTPListener.start(configuration, DaemonApplication(parts, isLocal: isLocal), on: loops)
     }
 

@@ -67,9 +67,11 @@ package struct ServerConfiguration: Sendable {
 
 /// The limits of the server.
 package struct ServerLimits: Sendable, Hashable {
-    /// The maximum number of connections over TCP; more wait until one ends.
+    /// The maximum number of connections over TCP.
+    ///
+    /// A quarter is reserved for authenticated clients. For one more, the oldest one without such a client is closed.
     package var connections = 4096
-    /// The maximum number of connections over the Unix socket.
+    /// The maximum number of connections over the Unix socket; more wait until one ends.
     package var localConnections = 1024
     /// The maximum size of a request's head in bytes.
     package var head = 64 << 10
@@ -77,14 +79,22 @@ package struct ServerLimits: Sendable, Hashable {
     package var body = 8 << 20
     /// The maximum size of a request's body or a WebSocket message over the Unix socket, in bytes.
     package var localBody = 64 << 20
-    /// The maximum total size of all bodies in memory, in bytes.
+    /// The maximum total size of all bodies in memory, in bytes, without those of unauthenticated clients.
     package var bodies = 256 << 20
+    /// The number of bytes of a body or a WebSocket message over TCP within which the token must be, unless the head of
+    /// the request authenticates the client.
+    package var unauthenticatedBody = 64 << 10
+    /// The maximum total size of all bodies and WebSocket messages of unauthenticated clients in memory, in bytes; for one
+    /// more byte the oldest one is refused.
+    package var unauthenticatedBodies = 16 << 20
     /// The size of a batch's response in bytes after which its other calls are refused.
     package var answer = 64 << 20
     /// The maximum number of transfers in one response.
     package var page = 10_000
     /// The timeout for receiving a request, from its first byte to its last, and for an idle connection.
     package var requestTime = Duration.seconds(60)
+    /// The same while the client of a TCP connection is not authenticated.
+    package var unauthenticatedTime = Duration.seconds(15)
     /// The time for which a peer may leave sent bytes unread.
     package var stallTime = Duration.seconds(60)
     /// The interval of comments on event streams and of pings on WebSockets.

@@ -63,6 +63,8 @@ struct ConnectionMachine {
     private let times: ConnectionTimes
     private var state: State
     private var isStopping = false
+    /// Whether the client has presented a valid credential.
+    var isAuthenticated = false
 
     /// Starts the state of a new connection.
     init(times: ConnectionTimes, now: NIODeadline) {
@@ -198,8 +200,8 @@ struct ConnectionMachine {
     /// The time at which the current state times out.
     var deadline: NIODeadline {
         switch self.state {
-        case .idle(let since): return since + self.times.keepAlive
-        case .fresh(let since), .head(let since): return since + self.times.head
+        case .idle(let since): return since + self.limited(self.times.keepAlive)
+        case .fresh(let since), .head(let since): return since + self.limited(self.times.head)
         case .lingering(let since): return since + self.times.linger
         case .closed: return .distantFuture
         case .exchange(let exchange):
@@ -218,8 +220,17 @@ struct ConnectionMachine {
                 deadline = min(deadline, allowed)
             }
             if let total = self.times.upload { deadline = min(deadline, exchange.began + total) }
+            if !self.isAuthenticated, let limit = self.times.unauthenticated {
+                deadline = min(deadline, exchange.began + limit)
+            }
             return deadline
         }
+    }
+
+    /// A time of an authenticated client, or the shorter one of another client.
+    private func limited(_ time: TimeAmount) -> TimeAmount {
+        guard !self.isAuthenticated, let limit = self.times.unauthenticated else { return time }
+        return min(time, limit)
     }
 
     /// The timer fired, possibly before the current deadline.

@@ -16,6 +16,9 @@ package struct ConnectionTimes: Sendable, Hashable {
     package var upload: TimeAmount?
     /// The minimum average rate of a request's content after the first ``idle``, in bytes per second; 0 for no minimum.
     package var slowest: Int64
+    /// The maximum time for a request head, for a request's content and between requests while the client is not
+    /// authenticated, or `nil` for no separate limit.
+    package var unauthenticated: TimeAmount?
     /// How long input is read and discarded after the last response.
     package var linger: TimeAmount = .seconds(2)
 

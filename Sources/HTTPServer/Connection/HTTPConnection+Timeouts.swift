@@ -7,6 +7,7 @@ internal import TransferCore
 extension HTTPConnection {
     /// Schedules the timer for the machine's deadline; one that is due earlier is kept.
     func arm() {
+        self.machine.isAuthenticated = self.standing.isAuthenticated
         let deadline = self.machine.deadline
         if self.timer != nil, self.timerDeadline <= deadline { return }
         self.timer?.cancel()
@@ -18,6 +19,7 @@ extension HTTPConnection {
 
     private func timerFired() {
         self.timer = nil
+        self.machine.isAuthenticated = self.standing.isAuthenticated
         switch self.machine.timerFired(now: .now()) {
         case .wait: self.arm()
         case .close: self.end()

@@ -13,11 +13,14 @@ extension HTTPConnection {
         context.writeAndFlush(self.wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         let rest = self.detach()
         let channel = context.channel
+        let lease = upgrade.screening?.budget.lease { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in lease?.close() }
+        let screening = upgrade.screening.flatMap { screening in lease.map { (screening, $0) } }
         do {
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandlers(
                 WebSocketFrameEncoder(),
-                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: upgrade.limit)),
+                ByteToMessageHandler(ScreenedFrameDecoder(limit: upgrade.limit, screening: screening)),
                 WebSocketProtocolErrorHandler(),
                 WebSocketKeepAlive(interval: upgrade.keepAlive, stall: upgrade.stall)
             )
@@ -34,7 +37,7 @@ extension HTTPConnection {
             context.fireChannelReadComplete()
             pipeline.removeHandler(self, promise: nil)
             try channel.syncOptions?.setOption(.autoRead, value: true)
-            self.core.task { await WebSocket.run(socket, upgrade) }
+            self.core.task { await WebSocket.run(socket, upgrade, lease) }
         } catch {
             channel.close(promise: nil)
         }

@@ -19,6 +19,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     let eventLoop: any EventLoop
     let core: ListenerCore
     let isLocal: Bool
+    let standing: ConnectionStanding
     var isSecure: Bool { self.core.configuration.tls != nil }
     var parser: RequestParser
     var machine: ConnectionMachine
@@ -53,10 +54,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     var bodyLeft: Int64?
     var pump: (any ContentPump)?
 
-    init(core: ListenerCore, eventLoop: any EventLoop, isLocal: Bool) {
+    init(core: ListenerCore, eventLoop: any EventLoop, isLocal: Bool, standing: ConnectionStanding) {
         self.core = core
         self.eventLoop = eventLoop
         self.isLocal = isLocal
+        self.standing = standing
         self.parser = RequestParser(limits: core.configuration.parser)
         self.machine = ConnectionMachine(times: core.times, now: .now())
     }
@@ -201,6 +203,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
 
     private func headReceived(_ head: RequestHead) {
         self.machine.headEnded(keepsAlive: head.keepsAlive, now: .now())
+        if let channel = self.context?.channel { self.core.requestChanged(channel, isInProgress: true) }
         self.hasResponded = false
         self.mustContinue = head.expectsContinue
         self.bodyLeft = head.contentLength
@@ -213,7 +216,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
                 localAddress: self.localAddress,
                 isLocal: self.isLocal,
                 isSecure: self.isSecure,
-                isFirst: self.isFirst
+                isFirst: self.isFirst,
+                connection: self.standing
             )
             handler = self.core.application.handler(for: &request)
             self.request = request
@@ -265,6 +269,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         case .nextRequest:
             self.request = nil
             self.handler = nil
+            if let channel = self.context?.channel { self.core.requestChanged(channel, isInProgress: false) }
             self.process()
         case .linger:
             self.handler = nil

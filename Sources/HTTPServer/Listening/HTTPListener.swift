@@ -19,8 +19,12 @@ package final class HTTPListener: Sendable {
 
     /// The treatment of connections beyond the limit.
     package enum Excess: Sendable, Hashable {
-        /// The client gets a 503 response.
-        case refuse
+        /// The connection that has been without a request for the longest time is closed; if there is none, the new client
+        /// gets a 503 response.
+        case closeIdle
+        /// The oldest connection without an authenticated client is closed; if there is none, the new client gets a 503
+        /// response. A part of the places is reserved for authenticated clients.
+        case closeUnauthenticated(reserve: Int)
         /// The client waits until another connection ends.
         case wait
     }
@@ -36,7 +40,7 @@ package final class HTTPListener: Sendable {
         /// The maximum number of concurrent connections.
         package var connections = 4096
         /// The treatment of connections beyond the limit.
-        package var excess = Excess.refuse
+        package var excess = Excess.closeIdle
         /// The TLS context, or `nil` for plain HTTP.
         package var tls: NIOSSLContext?
         /// The threads for blocking work.
@@ -122,14 +126,17 @@ package final class HTTPListener: Sendable {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             if isLocal { try PeerUser.check(channel) }
-            guard core.opened(channel) else {
+            guard let standing = core.opened(channel) else {
                 try pipeline.addHandler(ConnectionRefusal())
                 return
             }
             // Also runs if the channel closes before it is used.
             channel.closeFuture.whenComplete { _ in core.closed(channel) }
-            if let tls = core.configuration.tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-            try pipeline.addHandler(HTTPConnection(core: core, eventLoop: channel.eventLoop, isLocal: isLocal))
+            if let tls = core.configuration.tls {
+                try pipeline.addHandlers(EvictionHandler(), NIOSSLServerHandler(context: tls))
+            }
+            let loop = channel.eventLoop
+            try pipeline.addHandler(HTTPConnection(core: core, eventLoop: loop, isLocal: isLocal, standing: standing))
         }
     }
 

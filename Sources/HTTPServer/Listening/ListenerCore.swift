@@ -9,41 +9,77 @@ internal import TransferCore
 final class ListenerCore: Sendable {
     let configuration: HTTPListener.Configuration
     let application: any HTTPApplication
-    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private let open: Mutex<Open>
     private let tasks = Mutex<(running: [Int: Task<Void, Never>], next: Int)>(([:], 0))
+
+    private struct Open {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var table: ConnectionTable<ObjectIdentifier>
+    }
 
     init(_ configuration: HTTPListener.Configuration, _ application: any HTTPApplication) {
         self.configuration = configuration
         self.application = application
+        let table: ConnectionTable<ObjectIdentifier> =
+            switch configuration.excess {
+            case .wait: ConnectionTable(limit: .max)
+            case .closeIdle: ConnectionTable(limit: configuration.connections)
+            case .closeUnauthenticated(let reserve):
+                ConnectionTable(limit: configuration.connections, reserve: reserve)
+            }
+        self.open = Mutex(Open(table: table))
     }
 
     var pool: NIOThreadPool { self.configuration.pool }
     var times: ConnectionTimes { self.configuration.times }
 
-    /// Registers a connection; returns false if the limit is reached.
-    func opened(_ channel: any Channel) -> Bool {
-        let isAccepted = self.open.withLock { open in
-            guard open.count < self.configuration.connections || self.configuration.excess == .wait else {
-                return false
-            }
-            open[ObjectIdentifier(channel)] = channel
-            return true
+    /// Registers a connection, for which another one may be closed; returns `nil` if the limit is reached.
+    func opened(_ channel: any Channel) -> ConnectionStanding? {
+        let id = ObjectIdentifier(channel)
+        let (isAccepted, victim) = self.open.withLock { open -> (Bool, (any Channel)?) in
+            guard case .accept(let victim) = open.table.opened(id) else { return (false, nil) }
+            open.channels[id] = channel
+            return (true, victim.flatMap { open.channels[$0] })
         }
-        if isAccepted { self.application.connectionsChanged(by: 1) }
-        return isAccepted
+        guard isAccepted else { return nil }
+        self.application.connectionsChanged(by: 1)
+        if let victim {
+            if self.configuration.tls == nil {
+                victim.close(promise: nil)
+            } else {
+                victim.triggerUserOutboundEvent(EvictionHandler.Evict(), promise: nil)
+            }
+        }
+        guard case .closeUnauthenticated = self.configuration.excess else { return ConnectionStanding() }
+        return ConnectionStanding { [weak self] in self?.open.withLock { $0.table.protected(id) } }
+    }
+
+    /// A request has begun on a connection, or its response has ended.
+    func requestChanged(_ channel: any Channel, isInProgress: Bool) {
+        guard self.configuration.excess == .closeIdle else { return }
+        self.open.withLock { open in
+            if isInProgress {
+                open.table.protected(ObjectIdentifier(channel))
+            } else {
+                open.table.unprotected(ObjectIdentifier(channel))
+            }
+        }
     }
 
     /// Unregisters a connection.
     func closed(_ channel: any Channel) {
-        self.open.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
+        self.open.withLock { open in
+            open.channels[ObjectIdentifier(channel)] = nil
+            open.table.closed(ObjectIdentifier(channel))
+        }
         self.application.connectionsChanged(by: -1)
     }
 
     /// The open connections.
-    var connections: [any Channel] { self.open.withLock { Array($0.values) } }
+    var connections: [any Channel] { self.open.withLock { Array($0.channels.values) } }
 
     /// Whether there is no connection and no running task.
-    var isIdle: Bool { self.tasks.withLock { $0.running.isEmpty } && self.open.withLock { $0.isEmpty } }
+    var isIdle: Bool { self.tasks.withLock { $0.running.isEmpty } && self.open.withLock { $0.channels.isEmpty } }
 
     /// Starts a task that belongs to a connection; the listener's stop waits for it, and cancels it in the end.
     @discardableResult

@@ -19,6 +19,8 @@ package struct Request: Sendable {
     package var isSecure: Bool
     /// Whether this is the first request of its connection.
     package var isFirst: Bool
+    /// The connection's client, as the application knows it.
+    package var connection = ConnectionStanding()
     /// The user, if the application knows one.
     package var user: String?
     /// The host, with an optional port, that the client addressed if a proxy reports it; otherwise that of `Host`.

@@ -17,6 +17,8 @@ package struct Response: Sendable {
     package var closes = false
     /// Counts the bytes of the content, or `nil`.
     package var meter: (any ResponseMeter)?
+    /// The time for which a route's response is withheld; the request's content is released before.
+    package var delay = Duration.zero
 
     /// The content of a response.
     package enum Content: Sendable {
@@ -113,6 +115,13 @@ package struct Response: Sendable {
     package func adding(_ name: String, _ value: String) -> Response {
         var response = self
         response.fields.append(name, value)
+        return response
+    }
+
+    /// Returns the response, which is withheld for a time.
+    package func delayed(by delay: Duration) -> Response {
+        var response = self
+        response.delay = delay
         return response
     }
 

@@ -23,8 +23,11 @@ final class RouteHandler: RequestHandler {
     func begin(_ connection: any RequestContext) {
         self.connection = connection
         guard let collector else { return self.start() }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         do throws(ContentCollector.Refusal) {
-            try collector.expect(self.request.request.head.contentLength)
+            try collector.expect(self.request.request.head.contentLength) {
+                bound.eventLoop.execute { if !bound.value.hasStarted { bound.value.refuse(.busy) } }
+            }
         } catch {
             self.refuse(error)
         }
@@ -68,6 +71,12 @@ final class RouteHandler: RequestHandler {
 
     private func finish(_ response: Response) {
         self.collector?.release()
+        guard response.delay > .zero, let connection else { return self.respond(response) }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        connection.eventLoop.scheduleTask(in: TimeAmount(response.delay)) { bound.value.respond(response) }
+    }
+
+    private func respond(_ response: Response) {
         let connection = self.connection
         self.connection = nil
         connection?.respond(response)

@@ -37,6 +37,8 @@ package struct Router: Sendable {
     private let contentLimit: Int
     private let budget: ByteBudget
     private let notFound: Response
+    /// Returns the limits for a request's content until it authenticates its client; `nil` if the head does.
+    package var screening: @Sendable (RoutedRequest) -> ContentScreening? = { _ in nil }
     private var routes: [Route] = []
 
     /// Creates a router without routes.
@@ -98,11 +100,14 @@ package struct Router: Sendable {
             } else if request.target.path != route.path {
                 continue
             }
-            return RouteHandler(
-                RoutedRequest(request: request, parameters: parameters),
-                route.takesContent ? ContentCollector(limit: self.contentLimit, budget: self.budget) : nil,
-                route.handler
+            let request = RoutedRequest(request: request, parameters: parameters)
+            guard route.takesContent else { return RouteHandler(request, nil, route.handler) }
+            let collector = ContentCollector(
+                limit: self.contentLimit,
+                budget: self.budget,
+                screening: self.screening(request)
             )
+            return RouteHandler(request, collector, route.handler)
         }
         return ImmediateHandler(self.notFound)
     }

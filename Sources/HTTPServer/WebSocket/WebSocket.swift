@@ -10,15 +10,24 @@ package struct WebSocket: Sendable {
     private let outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>
     private let channel: any Channel
     private let limit: Int
+    /// The client's share of memory until it is authenticated.
+    private let lease: ContentLease?
 
     /// Serves a WebSocket on a channel, and closes it.
     static func run(
         _ channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>,
-        _ upgrade: WebSocketUpgrade
+        _ upgrade: WebSocketUpgrade,
+        _ lease: ContentLease?
     ) async {
         try? await channel.executeThenClose { inbound, outbound in
             await upgrade.serve(
-                WebSocket(inbound: inbound, outbound: outbound, channel: channel.channel, limit: upgrade.limit)
+                WebSocket(
+                    inbound: inbound,
+                    outbound: outbound,
+                    channel: channel.channel,
+                    limit: upgrade.limit,
+                    lease: lease
+                )
             )
         }
     }
@@ -30,8 +39,11 @@ package struct WebSocket: Sendable {
     /// - Parameter body: Handles a message, which is valid UTF-8. An error that it throws ends the reception.
     package func receive(_ body: ([UInt8]) async throws -> Void) async {
         var assembler = MessageAssembler(limit: self.limit)
+        // The number of received bytes that have not been handled.
+        var received = 0
         do {
             for try await frame in self.inbound {
+                received += frame.length
                 let action = assembler.frameReceived(
                     MessageAssembler.Opcode(frame.opcode),
                     isFinal: frame.fin,
@@ -45,7 +57,13 @@ package struct WebSocket: Sendable {
                     try await self.outbound.write(
                         WebSocketFrame(fin: true, opcode: .pong, data: ByteBuffer(bytes: bytes))
                     )
-                case .message(let bytes): try await body(bytes)
+                    // A ping may be between the frames of a message.
+                    received -= frame.length
+                    self.lease?.shrink(by: frame.length)
+                case .message(let bytes):
+                    try await body(bytes)
+                    self.lease?.shrink(by: received)
+                    received = 0
                 case .close(let code): return await self.sendClose(code)
                 }
             }

@@ -25,7 +25,7 @@ struct RPCBench {
         self.dispatcher = RPCDispatcher(
             service: self.service,
             configuration: configuration,
-            access: TokenCheck(Self.token),
+            access: TokenGate(Self.token),
             metrics: ServerMetrics()
         )
     }

@@ -330,22 +330,24 @@ struct HTTPTests {
         }
     }
 
-    @Test("beyond the limit of connections the next one waits until one ends")
+    @Test("beyond the limit of connections the oldest one without a token is closed")
     func connections() async throws {
         try await ServerHarness.run {
             $0.limits.connections = 2
         } _: { harness in
-            let first = try await harness.tcp()
-            let second = try await harness.tcp()
-            #expect(try await first.request("GET", "/health").status == 200)
-            #expect(try await second.request("GET", "/health").status == 200)
-            let third = try await harness.tcp()
-            try await third.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            #expect(try await second.request("GET", "/health").status == 200)
-            await first.close()
-            #expect(try await third.reply().status == 200)
-            await second.close()
-            await third.close()
+            let known = try await harness.tcp()
+            #expect(try await known.request(body: Self.call).status == 200)
+            let stranger = try await harness.tcp()
+            #expect(try await stranger.request("GET", "/health").status == 200)
+            let next = try await harness.tcp()
+            #expect(try await next.request("GET", "/health").status == 200)
+            try await stranger.end()
+            #expect(try await known.request(body: Self.call).status == 200)
+            // When all have presented the token, a new one is refused.
+            #expect(try await next.request(body: Self.call).status == 200)
+            #expect(try await harness.tcp().reply().status == 503)
+            await known.close()
+            await next.close()
         }
     }
 

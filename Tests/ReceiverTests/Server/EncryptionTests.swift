@@ -125,6 +125,26 @@ struct EncryptionTests {
         #expect(answer.suffix(1000) == content.suffix(1000))
         await bench.receiver.stop()
     }
+
+    @Test("an idle encrypted connection is closed for a new one, though its client reads nothing more")
+    func idle() async throws {
+        let made = try SelfSignedCertificate.make(for: ListenAddress())
+        let bench = try await ReceiverBench {
+            $0.certificate = made.certificate
+            $0.limits.connections = 1
+        }
+        let port = bench.receiver.address.port
+        let text = "GET / HTTP/1.1\r\nHost: localhost\r\n"
+        let lazy = try await TLSClient.begin(port: port, text + "\r\n")
+        // Until the first response has ended, new clients are refused without TLS.
+        var answer: [UInt8] = []
+        while !answer.starts(with: "HTTP/1.1 200".utf8) {
+            answer = (try? await TLSClient.exchange(port: port, text + "Connection: close\r\n\r\n")) ?? []
+        }
+        // It may have noticed its end already.
+        try? await TLSClient.drop(lazy)
+        await bench.receiver.stop()
+    }
 }
 
 /// One exchange over TLS.

@@ -109,10 +109,19 @@ struct HostileTests {
     @Test("are turned away beyond the limit of connections")
     func connectionLimit() async throws {
         let bench = try await ReceiverBench { $0.limits.connections = 3 }
-        let clients = try (0..<3).map { _ in try bench.client() }
-        for client in clients { #expect(try client.request("GET", "/").status == 200) }
+        // Uploads that have begun are not ended for a new client; an idle connection is.
+        let busy = try (0..<3).map { _ in try bench.client() }
+        for (index, client) in busy.enumerated() {
+            client.send("PUT /f\(index) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc")
+        }
+        #expect(await bench.eventually { bench.unfinished.count == 3 })
         let more = try bench.client()
         #expect(try more.response().status == 503)
+        busy[0].send("defghij")
+        #expect(try busy[0].response().status == 201)
+        let next = try bench.client()
+        #expect(try next.request("GET", "/").status == 200)
+        #expect(busy[0].isAtEnd())
         await bench.receiver.stop()
     }
 

@@ -12,6 +12,8 @@ struct RPCRun {
     let subscription: EventSubscription?
     /// Whether a call had no token or a wrong one.
     var hasFailedAuthentication = false
+    /// The time for which the client's tokens are not checked, or `nil` if they were.
+    var refusal: Duration?
 }
 
 /// The format of a message, which determines the members of errors inside `system.multicall`.

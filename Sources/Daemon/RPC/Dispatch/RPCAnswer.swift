@@ -10,6 +10,8 @@ struct RPCAnswer: Sendable {
     var status = 200
     /// Whether a call had no token or a wrong one.
     var hasFailedAuthentication = false
+    /// The time for which the client's tokens are not checked, or `nil` if they were.
+    var refusal: Duration?
     private var isFirst = true
     private var isBatch = false
 

@@ -7,7 +7,7 @@ internal import Control
 struct RPCDispatcher: Sendable {
     let service: any TransferService
     let configuration: ServerConfiguration
-    let access: TokenCheck?
+    let access: TokenGate?
     let metrics: ServerMetrics
     var methods = RPCMethods.standard
     /// The access to the daemon's page, if it has one.
@@ -45,6 +45,7 @@ struct RPCDispatcher: Sendable {
             answer.endArray()
         }
         answer.hasFailedAuthentication = run.hasFailedAuthentication
+        answer.refusal = run.refusal
         return answer
     }
 
@@ -69,10 +70,9 @@ struct RPCDispatcher: Sendable {
         var parameters = call.parameters
         let token = parameters.takeToken()
         let method = self.methods[call.method]
-        if method?.isOpen != true, !self.isAllowed(token, run.caller, run.subscription) {
-            run.hasFailedAuthentication = true
+        if method?.isOpen != true, let failure = self.authenticationFailure(token, &run) {
             self.metrics.called(method?.name, isError: true)
-            return .failure(.unauthorized)
+            return .failure(failure)
         }
         guard let method else {
             self.metrics.called(nil, isError: true)
@@ -97,12 +97,22 @@ struct RPCDispatcher: Sendable {
         return .success(AdmittedCall(method: method, parameters: parameters, context: context))
     }
 
-    /// Returns whether a call is permitted: always over the Unix socket, otherwise with the token.
-    private func isAllowed(_ token: String?, _ caller: Caller, _ subscription: EventSubscription?) -> Bool {
-        if caller.isLocal || caller.isAuthenticated { return true }
-        guard let access = self.access, let token, access.accepts(token) else { return false }
-        subscription?.authenticated()
-        return true
+    /// Returns why a call is not permitted; it always is over the Unix socket, otherwise with the token.
+    private func authenticationFailure(_ token: String?, _ run: inout RPCRun) -> RPCFailure? {
+        if run.caller.isLocal || run.caller.isAuthenticated { return nil }
+        let verdict = token.flatMap { self.access?.verdict($0, from: run.caller.sender) }
+        switch verdict {
+        case .right:
+            run.subscription?.authenticated()
+            return nil
+        case .refused(let wait):
+            run.hasFailedAuthentication = true
+            run.refusal = wait
+            return .refused(wait)
+        case .wrong, nil:
+            run.hasFailedAuthentication = true
+            return .unauthorized
+        }
     }
 
     private func perform(_ call: AdmittedCall, _ run: inout RPCRun) async -> Result<JSON, RPCFailure> {

@@ -37,6 +37,11 @@ struct RPCFailure: Error, Sendable, Hashable {
         )
     )
 
+    /// Creates the failure of a call whose token was not checked, because its client has presented many wrong ones.
+    static func refused(_ wait: Duration) -> RPCFailure {
+        .tooMuch("Too many wrong tokens from this address", remedy: "try again in \(wait.wholeSeconds) s")
+    }
+
     /// Creates the failure of a message that exceeds a limit.
     static func tooMuch(_ message: String, remedy: String = "") -> RPCFailure {
         RPCFailure(ControlError(.tooMuch, message, remedy: remedy))
@@ -70,4 +75,9 @@ struct RPCFailure: Error, Sendable, Hashable {
         }
         return .object(members)
     }
+}
+
+extension Duration {
+    /// The number of seconds, rounded up, at least 1.
+    var wholeSeconds: Int64 { max(1, self.components.seconds + (self.components.attoseconds > 0 ? 1 : 0)) }
 }

@@ -5,12 +5,9 @@ internal import TransferCore
 
 /// The token in a request's head.
 enum RequestCredential {
-    /// Returns whether the token in `Authorization`, else in the query item `token`, is valid; `nil` without a token.
-    static func isRight(authorization: String?, query: QueryItems, access: TokenCheck?) -> Bool? {
-        guard let access else { return nil }
-        if let authorization, let token = self.token(authorization) { return access.accepts(token) }
-        if let token = query["token"] { return access.accepts(token) }
-        return nil
+    /// Returns the token in `Authorization`, else in the query item `token`.
+    static func token(of request: RoutedRequest) -> String? {
+        request.fields["Authorization"].flatMap { self.token($0) } ?? QueryItems(target: request.target)["token"]
     }
 
     /// Returns the token in `Bearer TOKEN`, or the password in `Basic BASE64`.

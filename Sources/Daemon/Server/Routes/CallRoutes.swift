@@ -17,9 +17,9 @@ struct CallRoutes: Sendable {
                 RPCEnvelope(parsing: bytes),
                 nil,
                 request,
-                isFromPage: self.server.page?.accepts(request) == true
+                isFromPage: self.server.hasCookie(request)
             )
-        case .failure(let refusal): self.response(.json, refusal)
+        case .failure(let refusal): self.response(.json, refusal, request)
         }
     }
 
@@ -30,16 +30,17 @@ struct CallRoutes: Sendable {
         do throws(XMLProblem) {
             switch request.content {
             case .success(let bytes): call = try RPCCall(xml: bytes)
-            case .failure(let refusal): return self.response(.xml, refusal)
+            case .failure(let refusal): return self.response(.xml, refusal, request)
             }
         } catch {
             let failure = RPCFailure(code: -32_700, "Parse error: \(error)")
             return self.response(.xml, XMLRPCAnswer(.failure(failure)).bytes, 400)
         }
-        var run = RPCRun(dialect: .xml, caller: self.caller(request), subscription: nil)
+        var run = RPCRun(dialect: .xml, caller: self.server.caller(request), subscription: nil)
         let result = await self.server.dispatcher.result(.success(call), &run)
-        if run.hasFailedAuthentication { await self.server.failedAuthentication(request) }
-        return self.response(.xml, XMLRPCAnswer(result).bytes)
+        let response = self.response(.xml, XMLRPCAnswer(result).bytes)
+        guard run.hasFailedAuthentication else { return response }
+        return response.delayed(by: self.server.failedAuthentication(request, isRefused: run.refusal != nil))
     }
 
     /// Performs a call in the query, or opens a WebSocket.
@@ -70,25 +71,26 @@ struct CallRoutes: Sendable {
         )
     }
 
-    private func caller(_ request: RoutedRequest) -> Caller {
-        let isAuthenticated = request.isLocal || self.server.hasCredential(request)
-        return Caller(isLocal: request.isLocal, isAuthenticated: isAuthenticated)
-    }
-
     private func response(
         _ envelope: RPCEnvelope,
         _ callback: String?,
         _ request: RoutedRequest,
         isFromPage: Bool = false
     ) async -> Response {
-        var caller = self.caller(request)
+        var caller = self.server.caller(request)
         caller.isAuthenticated = caller.isAuthenticated || isFromPage
         let answer = await self.server.dispatcher.answer(envelope, from: caller)
-        if answer.hasFailedAuthentication { await self.server.failedAuthentication(request) }
-        guard let callback else { return self.response(.json, answer.bytes, answer.status) }
-        var response = self.response(.json, Array("\(callback)(".utf8) + answer.bytes + [0x29], answer.status)
-        response.fields["Content-Type"] = "text/javascript"
-        return response
+        var response = self.response(.json, answer.bytes, answer.status)
+        if let callback {
+            response.content = .bytes(Array("\(callback)(".utf8) + answer.bytes + [0x29])
+            response.fields["Content-Type"] = "text/javascript"
+        }
+        if let wait = answer.refusal {
+            if response.status == 400 { response.status = 429 }
+            response.fields.append("Retry-After", "\(wait.wholeSeconds)")
+        }
+        guard answer.hasFailedAuthentication else { return response }
+        return response.delayed(by: self.server.failedAuthentication(request, isRefused: answer.refusal != nil))
     }
 
     private func response(_ dialect: RPCDialect, _ bytes: [UInt8], _ status: Int = 200) -> Response {
@@ -101,7 +103,11 @@ struct CallRoutes: Sendable {
     }
 
     /// Returns the response to content that was not received, after which the connection closes.
-    private func response(_ dialect: RPCDialect, _ refusal: ContentCollector.Refusal) -> Response {
+    private func response(
+        _ dialect: RPCDialect,
+        _ refusal: ContentCollector.Refusal,
+        _ request: RoutedRequest
+    ) -> Response {
         switch refusal {
         case .tooLarge(let limit):
             self.response(
@@ -109,6 +115,16 @@ struct CallRoutes: Sendable {
                 .tooMuch("The body has more than \(limit) bytes", remedy: "send less at once"),
                 413
             )
+        case .unauthenticated(let limit):
+            self.response(
+                dialect,
+                .tooMuch(
+                    "The token is not within the first \(limit) bytes of the body",
+                    remedy: "send it as the first parameter and before long values, or as Authorization: Bearer"
+                ),
+                413
+            )
+            .delayed(by: self.server.failedAuthentication(request))
         case .busy:
             self.response(
                 dialect,

@@ -11,7 +11,7 @@ internal import TransferCore
 ///
 ///     @Sendable
 ///     private func about(_ request: RoutedRequest) async -> Response {
-///         guard await self.server.isAuthenticated(request) else { return .unauthorized }
+///         if let refusal = self.server.refusal(of: request) { return refusal }
 ///         return .page("<!DOCTYPE html><title>About</title><p>Martlet \(MartletVersion.text)</p>")
 ///     }
 ///
@@ -22,6 +22,9 @@ internal import TransferCore
 struct DaemonRoutes: Sendable {
     let server: ServerParts
 
+    /// The path of XML-RPC.
+    static let xmlPath = "/rpc"
+
     /// Returns the routes of a listener.
     func router(isLocal: Bool) -> Router {
         let limits = self.server.configuration.limits
@@ -30,12 +33,19 @@ struct DaemonRoutes: Sendable {
             budget: self.server.bodies,
             notFound: .json(404, ["reason": "notFound", "message": "there is nothing at this path"])
         )
-        let calls = CallRoutes(server: self.server)
+        let server = self.server
+        router.screening = { request in
+            server.screening(
+                request,
+                isAuthenticated: isLocal || server.credential(of: request) == .right || server.hasCookie(request)
+            )
+        }
+        let calls = CallRoutes(server: server)
         router.post("/jsonrpc", calls.post)
         router.get("/jsonrpc", calls.get)
         router.on("OPTIONS", "/jsonrpc", calls.preflight)
-        router.post("/rpc", calls.postXML)
-        router.on("OPTIONS", "/rpc", calls.preflight)
+        router.post(Self.xmlPath, calls.postXML)
+        router.on("OPTIONS", Self.xmlPath, calls.preflight)
         let events = EventRoutes(server: self.server)
         router.get("/events", events.events)
         router.on("OPTIONS", "/events", calls.preflight)
@@ -48,7 +58,7 @@ struct DaemonRoutes: Sendable {
 
     @Sendable
     private func metrics(_ request: RoutedRequest) async -> Response {
-        guard await self.server.isAuthenticated(request) else { return .unauthorized }
+        if let refusal = self.server.refusal(of: request) { return refusal }
         let query = ListQuery(states: [.active], limit: self.server.configuration.limits.page)
         let active = (try? await self.server.service.list(query)) ?? []
         let text = MetricsPage.text(

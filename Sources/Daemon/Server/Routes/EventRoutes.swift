@@ -10,7 +10,7 @@ struct EventRoutes: Sendable {
     /// Streams all events from now on.
     @Sendable
     func events(_ request: RoutedRequest) async -> Response {
-        guard await self.server.isAuthenticated(request) else { return .unauthorized }
+        if let refusal = self.server.refusal(of: request) { return refusal }
         let events = self.server.service.events(capacity: self.server.configuration.limits.events)
         let wanted = QueryItems(target: request.target)["events"].map { Set($0.split(separator: ",").map(String.init)) }
         return self.stream(events) { event in

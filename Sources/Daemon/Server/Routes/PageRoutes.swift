@@ -33,8 +33,10 @@ struct PageRoutes: Sendable {
             fields.append("Set-Cookie", cookie)
         } else {
             // A link that is opened a second time in the same browser still works.
-            if self.access.current(request) == nil { await self.server.failedAuthentication(request) }
             fields.append("Location", "/?expired")
+            if self.access.current(request) == nil {
+                return Response(303, fields).delayed(by: self.server.failedAuthentication(request))
+            }
         }
         return Response(303, fields)
     }
@@ -51,12 +53,11 @@ struct PageRoutes: Sendable {
     @Sendable
     private func signIn(_ request: RoutedRequest) async -> Response {
         guard PageAccess.isFromPage(request) else { return Self.json(403) }
-        guard case .success(let bytes) = request.content, let token = (try? JSON(parsing: bytes))?["token"]?.string,
-            self.server.access?.accepts(token) == true
-        else {
-            await self.server.failedAuthentication(request)
-            return Self.json(401)
+        var verdict: TokenGate.Verdict?
+        if case .success(let bytes) = request.content, let token = (try? JSON(parsing: bytes))?["token"]?.string {
+            verdict = self.server.access?.verdict(token, from: TokenSender(request.request))
         }
+        guard verdict == .right else { return self.server.unauthorized(verdict, request, Self.json(401)) }
         return Self.json(200).adding("Set-Cookie", self.access.newCookie())
     }
 

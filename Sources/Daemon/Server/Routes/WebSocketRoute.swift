@@ -13,25 +13,23 @@ struct WebSocketRoute: Sendable {
     /// Accepts a valid handshake.
     func open(_ request: RoutedRequest) -> Response {
         let limits = self.server.configuration.limits
+        let caller = self.server.caller(request)
         return .webSocket(
             request.request,
             WebSocketUpgrade(
                 limit: request.isLocal ? limits.localBody : limits.body,
                 keepAlive: limits.keepAlive,
-                stall: limits.stallTime
+                stall: limits.stallTime,
+                screening: self.server.screening(request, isAuthenticated: caller.isAuthenticated)
             ) { socket in
-                await self.serve(socket, request)
+                await self.serve(socket, request, caller)
             }
         )
     }
 
-    private func serve(_ socket: WebSocket, _ request: RoutedRequest) async {
+    private func serve(_ socket: WebSocket, _ request: RoutedRequest, _ caller: Caller) async {
         self.server.metrics.webSocketOpened(1)
         defer { self.server.metrics.webSocketOpened(-1) }
-        let caller = Caller(
-            isLocal: request.isLocal,
-            isAuthenticated: request.isLocal || self.server.hasCredential(request)
-        )
         let (streams, streamsContinuation) = AsyncStream.makeStream(
             of: AsyncStream<ServiceEvent>.self,
             bufferingPolicy: .bufferingNewest(1)
@@ -51,7 +49,10 @@ struct WebSocketRoute: Sendable {
                     from: caller,
                     subscription: subscription
                 )
-                if answer.hasFailedAuthentication { await self.server.failedAuthentication(request) }
+                if answer.hasFailedAuthentication {
+                    let isRefused = answer.refusal != nil
+                    try await Task.sleep(for: self.server.failedAuthentication(request, isRefused: isRefused))
+                }
                 try await socket.send(answer.bytes)
             }
             group.cancelAll()
