@@ -143,7 +143,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
                 case .needMore: return
                 case .interim: continue
                 case .head(let head): exchange.received(head)
-                case .body(let range): try exchange.received(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                case .body(let range): try exchange.received(bytes.part(range))
                 case .end:
                     self.exchange = nil
                     self.watch?.cancel()

@@ -283,7 +283,7 @@ final class RequestContentWriter: @unchecked Sendable {
         -> Bool
     {
         let got = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-            let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+            let space = space.part(0..<count)
             return (try? file.read(into: space, at: offset)) ?? 0
         }
         return got == count

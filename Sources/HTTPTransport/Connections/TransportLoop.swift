@@ -130,11 +130,19 @@ final class TransportLoop: @unchecked Sendable {
             try pipeline.addHandler(handler)
             try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
         case .forwarded(let proxy):
-            if proxy.origin.scheme == .https { try pipeline.addHandler(self.tls.makeHandler(for: proxy)) }
-            try pipeline.addHandler(ClientConnection(over: route, lane: self))
-        case .tunnelled(let origin, let proxy):
+            var check: CertificateCheck?
             if proxy.origin.scheme == .https {
-                try pipeline.addHandler(self.tls.makeHandler(for: proxy))
+                let outer = try self.tls.makeHandler(for: proxy)
+                try pipeline.addHandler(outer.handler)
+                check = outer.check
+            }
+            try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
+        case .tunnelled(let origin, let proxy):
+            var proxyCheck: CertificateCheck?
+            if proxy.origin.scheme == .https {
+                let outer = try self.tls.makeHandler(for: proxy)
+                proxyCheck = outer.check
+                try pipeline.addHandler(outer.handler)
                 try pipeline.addHandler(ProxyShutdownFilter())
             }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
@@ -143,6 +151,7 @@ final class TransportLoop: @unchecked Sendable {
                 to: origin,
                 by: proxy,
                 userAgent: userAgent,
+                proxyCheck: proxyCheck,
                 inside: handler,
                 maximumHeadSize: self.configuration.maximumHeadSize,
                 connection: connection

@@ -201,7 +201,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             let end = min(Int(position) + max(1, count), bytes.count)
             self.position = Int64(end)
             _ = bytes.withUnsafeBytes { bytes in
-                self.call { $0.exchangeReceived(body: UnsafeRawBufferPointer(rebasing: bytes[Int(position)..<end])) }
+                self.call { $0.exchangeReceived(body: bytes.part(Int(position)..<end)) }
             }
         }
     }
