@@ -119,6 +119,7 @@ package enum KernelCalls {
             guard let base = buffer.baseAddress else { return nil }
             // The path through the descriptor stays inside the directory.
             let count = getAttributeCall("/proc/self/fd/\(directory)/\(name)", attribute, base, buffer.count)
+            // Bounds: a count outside of the buffer is refused.
             return count < 0 || count > buffer.count ? nil : Array(buffer[..<count])
         }
     }

@@ -115,6 +115,7 @@ package final class SQLiteConnection {
                     &rest
                 )
                 guard let base = bytes.baseAddress, let rest else { return }
+                // Bounds: SQLite sets `rest` to a byte of the text or to its end.
                 isWhole = bytes[(rest - base)...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B }
             }
         }

@@ -9,8 +9,10 @@ import TransferEngine
 /// ending, merging and checkpoints take the lock. A crash between any two stores is harmless, because the content is
 /// the union of the slots: a slot is stored by one call, and a merge extends the left slot before it frees the right one.
 ///
-/// `@unchecked Sendable`: every property is a constant. The elements of `positions` are atomic, lie within its `count`
-/// elements (`position(of:)` and `advance(_:to:)` check their argument), and live until the last reference is released.
+/// `@unchecked Sendable`: every property is a constant, and the elements of `positions` are atomic. They exist until the
+/// last reference is released.
+/// Bounds: `positions` has `count` elements; indices are those of `slots`, which has as many, or were checked by
+/// `position(of:)` or by the caller of `advance`.
 final class SlotTable: @unchecked Sendable {
     private struct Slot {
         var isUsed = false

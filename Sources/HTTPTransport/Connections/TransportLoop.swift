@@ -7,7 +7,8 @@ internal import TransferEngine
 
 /// The state of a transport on one event loop: its connections and their pool.
 ///
-/// `@unchecked` because its state is accessed only on that event loop.
+/// `@unchecked Sendable`: the variables are used on `loop` only, by its exchanges and connections; the transport calls it
+/// there by `execute`. `proxy(for:)` reads constants.
 final class TransportLoop: @unchecked Sendable {
     let loop: any EventLoop
     let configuration: HTTPTransport.Configuration
