@@ -70,10 +70,7 @@ extension DiskStore {
             contents.facts.representationDigest = nil
         }
         contents.slots = self.believed(contents, size: size)
-        // A copy or a hole punch may have freed blocks: allocate them again before they are mapped.
-        let path = directory.path(names.journal)
-        let mappable = try JournalFile.allocate(file, size: contents.layout.size, path: path)
-        let journal = JournalFile(file, layout: contents.layout, mappable: mappable)
+        let journal = JournalFile(file, layout: contents.layout)
         if !isClaimed, size == 0 || contents.pairing == nil {
             let pairing = contents.pairing ?? .random()
             pairing.bind(data, journal)
@@ -89,8 +86,8 @@ extension DiskStore {
             isClaimed: isClaimed
         )
         // First the marks, then the boot ID under which they are valid.
-        partial.table.rewrite(contents.slots)
-        journal.store(self.bootID)
+        try partial.check(partial.table.rewrite(contents.slots), "cannot write the journal of")
+        try partial.check(journal.store(self.bootID), "cannot write the journal of")
         journal.store(.active)
         return partial
     }
@@ -113,8 +110,11 @@ extension DiskStore {
             let size = min(Int64(try data.requiredStatus(of: target.path).st_size), JournalMark.maximum)
             if size > 0 {
                 contents.slots = [SlotRecord(index: 0, start: 0, written: size, durable: size)]
-                for slot in contents.slots {
-                    for field in SlotField.allCases { journal.store(slot[field], field, slot: slot.index) }
+                let number = journal.store(slots: contents.slots)
+                if number != 0 {
+                    try? directory.unlink(names.part)
+                    let doing = "cannot write the journal of"
+                    throw StorageError(errno: number, otherwise: .inputOutput, doing, target.path)
                 }
             }
             return DiskPartialFile(
@@ -258,7 +258,6 @@ extension DiskStore {
         )
         let (file, temporary) = try self.createNameless(directory)
         do throws(StorageError) {
-            let mappable = try JournalFile.allocate(file, size: layout.size, path: path)
             var number = bytes.withUnsafeBytes { file.write($0, at: 0) }
             if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, "cannot write", path) }
             if file.lock() != 0 { throw Self.busy(directory, names) }
@@ -279,7 +278,7 @@ extension DiskStore {
                 factsSequence: 1,
                 slots: slots
             )
-            return (contents, JournalFile(file, layout: layout, mappable: mappable))
+            return (contents, JournalFile(file, layout: layout))
         } catch {
             if let temporary { try? directory.unlink(temporary) }
             throw error

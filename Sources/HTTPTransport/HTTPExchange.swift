@@ -5,7 +5,8 @@ internal import TransferEngine
 
 /// One request and its response, over at most two connections.
 ///
-/// `@unchecked` because its state is accessed only on its event loop; calls from other threads are dispatched to it.
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. Its connection and its timers call it
+/// there; calls from other threads are dispatched to it.
 final class HTTPExchange: Exchange, @unchecked Sendable {
     private let lane: TransportLoop
     private let request: ExchangeRequest

@@ -27,10 +27,8 @@ extension TransferTask {
     }
 }
 
-/// Passes a task's progress on.
-///
-/// Unchecked because a weak variable is not a constant; `Progress` may be changed on any thread.
-private final class ProgressWatcher: TransferDelegate, @unchecked Sendable {
+/// Passes a task's progress on; `Progress` may be changed on any thread.
+private final class ProgressWatcher: TransferDelegate {
     private weak let progress: Progress?
 
     init(_ progress: Progress) { self.progress = progress }

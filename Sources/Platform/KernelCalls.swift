@@ -15,8 +15,6 @@ package enum KernelCalls {
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
     private typealias SyncFilesystem = @convention(c) (Int32) -> Int32
     private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
-    private typealias PosixAllocate = @convention(c) (Int32, Int, Int) -> Int32
-    private typealias FilesystemStatus = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
     private typealias GetAttribute =
         @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
     private typealias SetAttribute =
@@ -35,8 +33,6 @@ package enum KernelCalls {
     private static let renameCall = unsafeBitCast(Self.address("renameat2"), to: Rename?.self)
     private static let syncCall = unsafeBitCast(Self.address("syncfs"), to: SyncFilesystem?.self)
     private static let allocateCall = unsafeBitCast(Self.address("fallocate"), to: Allocate?.self)
-    private static let posixAllocateCall = unsafeBitCast(Self.address("posix_fallocate"), to: PosixAllocate?.self)
-    private static let statusCall = unsafeBitCast(Self.address("fstatfs"), to: FilesystemStatus?.self)
     private static let getAttributeCall = unsafeBitCast(Self.address("lgetxattr"), to: GetAttribute?.self)
     private static let getOpenAttributeCall = unsafeBitCast(Self.address("fgetxattr"), to: GetOpenAttribute?.self)
     private static let removeAttributeCall = unsafeBitCast(Self.address("fremovexattr"), to: RemoveAttribute?.self)
@@ -96,14 +92,6 @@ package enum KernelCalls {
         return syncCall(descriptor)
     }
 
-    /// posix_fallocate(3), which Darwin lacks.
-    ///
-    /// - Returns: 0 or the error number.
-    package static func allocate(_ descriptor: Int32, length: Int) -> Int32 {
-        guard let posixAllocateCall else { return ENOSYS }
-        return posixAllocateCall(descriptor, 0, length)
-    }
-
     /// fallocate(2) with `FALLOC_FL_KEEP_SIZE`.
     package static func allocateKeepingSize(_ descriptor: Int32, length: Int64) -> Int32 {
         guard let allocateCall else { return self.unsupported() }
@@ -114,16 +102,6 @@ package enum KernelCalls {
     package static func punchHole(_ descriptor: Int32, _ offset: Int64, length: Int64) -> Int32 {
         guard let allocateCall else { return self.unsupported() }
         return allocateCall(descriptor, 2 | 1, Int(offset), Int(length))
-    }
-
-    /// The filesystem's magic number from fstatfs(2), or 0 if it is unknown.
-    package static func filesystemMagic(_ descriptor: Int32) -> UInt32 {
-        guard let statusCall else { return 0 }
-        // struct statfs starts with the type as a long and has 120 bytes on 64-bit Linux.
-        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { buffer -> UInt32 in
-            guard let base = buffer.baseAddress, statusCall(descriptor, base) == 0 else { return 0 }
-            return UInt32(truncatingIfNeeded: base.load(as: Int.self))
-        }
     }
 
     // MARK: Extended attributes
@@ -141,6 +119,7 @@ package enum KernelCalls {
             guard let base = buffer.baseAddress else { return nil }
             // The path through the descriptor stays inside the directory.
             let count = getAttributeCall("/proc/self/fd/\(directory)/\(name)", attribute, base, buffer.count)
+            // Bounds: a count outside of the buffer is refused.
             return count < 0 || count > buffer.count ? nil : Array(buffer[..<count])
         }
     }

@@ -20,6 +20,7 @@ package struct TerminalMode {
         mode.attributes.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
         mode.attributes.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR | IGNCR | ISTRIP)
         withUnsafeMutableBytes(of: &mode.attributes.c_cc) { bytes in
+            // Bounds: both are indices of c_cc by its definition (termios(3)).
             bytes[Int(VMIN)] = 1
             bytes[Int(VTIME)] = 0
         }

@@ -47,7 +47,12 @@ extension QueueStore {
     ) throws(QueueStoreError) -> Connection {
         let sqlite: SQLiteConnection
         do throws(SQLiteError) {
-            sqlite = try SQLiteConnection(path: path, access: access, busyMilliseconds: busyMilliseconds)
+            sqlite = try SQLiteConnection(
+                path: path,
+                access: access,
+                isShared: false,
+                busyMilliseconds: busyMilliseconds
+            )
         } catch { throw QueueStoreError(error, path: path) }
         let connection = Connection(sqlite: sqlite, path: path, fault: nil)
         try connection.run("PRAGMA cache_size = -\(Self.cacheBytes >> 10)")

@@ -43,9 +43,16 @@ package final class SQLiteConnection {
     /// - Parameters:
     ///   - path: The file's path, or `nil` for a database in memory.
     ///   - access: The permitted operations.
+    ///   - isShared: Whether other processes may use the database at the same time. Then SQLite maps the index of the
+    ///     write-ahead log, and the process ends by SIGBUS if another program truncates that file.
     ///   - busyMilliseconds: How long statements wait for another connection's lock.
     /// - Throws: ``SQLiteError``, usually of the kind `inaccessible`.
-    package init(path: String?, access: Access = .readWrite, busyMilliseconds: Int32 = 5000) throws(SQLiteError) {
+    package init(
+        path: String?,
+        access: Access = .readWrite,
+        isShared: Bool = true,
+        busyMilliseconds: Int32 = 5000
+    ) throws(SQLiteError) {
         self.path = path ?? ":memory:"
         guard !self.path.utf8.contains(0) else {
             throw SQLiteError(code: SQLITE_CANTOPEN, message: "the path contains a NUL")
@@ -56,7 +63,9 @@ package final class SQLiteConnection {
         // A path is a file's name whatever it looks like: SQLite knows URIs, ":memory:", and "" for a temporary file.
         let name = path.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? ":memory:"
         let flags = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let code = sqlite3_open_v2(name, &self.handle, flags | SQLITE_OPEN_NOMUTEX, nil)
+        // With `unix-excl`, the index of the write-ahead log is in the memory of the process, not in a mapped `-shm` file.
+        let system = isShared || path == nil ? nil : "unix-excl"
+        let code = sqlite3_open_v2(name, &self.handle, flags | SQLITE_OPEN_NOMUTEX, system)
         guard code == SQLITE_OK, let handle else {
             let error = SQLiteError(code, of: self.handle)
             // There is a connection also after an error, unless there was no memory for it.
@@ -115,6 +124,7 @@ package final class SQLiteConnection {
                     &rest
                 )
                 guard let base = bytes.baseAddress, let rest else { return }
+                // Bounds: SQLite sets `rest` to a byte of the text or to its end.
                 isWhole = bytes[(rest - base)...].allSatisfy { $0 == 0x20 || $0 == 0x0A || $0 == 0x3B }
             }
         }

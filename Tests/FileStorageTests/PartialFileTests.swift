@@ -28,6 +28,49 @@ import TransferEngine
         #expect(try self.store.extents(target) == [0..<1000, 5000..<5500])
     }
 
+    @Test("A journal that another program truncates does not end the process, nor the transfer")
+    func aTruncatedJournalIsWrittenAgain() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        let extent = try #require(file.beginExtent(at: 0))
+        try pattern(1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        #expect(truncate(self.directory.path("f.part.journal"), 0) == 0)
+        try pattern(1000, from: 1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        var facts = someFacts
+        facts.finalURL = "http://example.org/c"
+        try file.update(facts: facts)
+        try file.checkpoint()
+        file.endExtent(extent)
+        _ = try file.commit(as: target, length: 2000, CommitOptions())
+        #expect(self.directory.contents("f") == pattern(2000))
+        #expect(self.directory.entries() == ["f"])
+    }
+
+    @Test("A truncated journal vouches for no byte that was not written")
+    func aTruncatedJournalNeverLeads() throws {
+        let layout = JournalLayout(factsSize: someFacts.encoded().count)
+        let facts = layout.factsOffset(0)
+        var refused = 0
+        for length in [0, 8, 40, 4095, 4096, 4104, 4112, 4128, 4160, facts, facts + 100, layout.size - 1, layout.size] {
+            let target = self.directory.target("f\(length)")
+            let file = try self.store.createPartial(target, facts: someFacts)
+            try file.put(pattern(1000), at: 0, ending: false)
+            #expect(truncate(self.directory.path("f\(length).part.journal"), length) == 0)
+            try file.put(pattern(500, from: 5000), at: 5000, ending: false)
+            try file.update(facts: ResourceFacts(url: "http://example.org/other"))
+            try file.checkpoint()
+            file.crash()
+            do {
+                let extents = try self.store.extents(target)
+                #expect(extents.allSatisfy { $0 == 0..<1000 || $0 == 5000..<5500 }, "\(length): \(extents)")
+            } catch let error as StorageError {
+                refused += 1
+                #expect(error.code == .badJournal, "\(length): \(error)")
+            }
+        }
+        #expect(refused > 5)
+    }
+
     @Test func repeatedBytesAreComparedInPieces() throws {
         let file = try self.store.createPartial(self.directory.target("f"), facts: someFacts)
         try file.put(pattern(200_000), at: 0, ending: false)

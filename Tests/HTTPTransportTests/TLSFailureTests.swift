@@ -44,6 +44,50 @@ struct TLSFailureTests {
         Fault(certificate: .client, isAuthorityTrusted: true, code: .certificate, text: "is not for servers"),
     ]
 
+    @Test(
+        "a wildcard counts only as the first label before two others",
+        arguments: [
+            (TestCertificate.everyName, "does not name this host, but *; a '*' counts only as in '*.example.com'"),
+            (
+                .partialWildcard,
+                "does not name this host, but *.test, l*calhost; a '*' counts only as in '*.example.com'"
+            ),
+            (.everyCommonName, "does not name this host: it has no subjectAltName"),
+        ]
+    )
+    func wildcards(_ certificate: TestCertificate, text: String) async throws {
+        let server = try await ScriptedServer.start(tls: certificate) { _ in .response(200) }
+        let honest = try await TunnelServer.start(tls: nil)
+        let bad = try await TunnelServer.start(tls: certificate)
+        let direct = try HTTPURL("https://localhost:\(server.port)/")
+        let plain = try HTTPURL("http://localhost:\(server.port)/")
+        for (url, proxy, place) in [
+            (direct, nil, server.port), (direct, "http://127.0.0.1:\(honest.port)", server.port),
+            (direct, "https://localhost:\(bad.port)", bad.port), (plain, "https://localhost:\(bad.port)", bad.port),
+        ] {
+            let settings = try proxy.map { ProxySettings(try ProxyServer($0)) }
+            try await HTTPTransport.with {
+                $0.tls.roots = Self.roots(certificate)
+                if let settings { $0.proxy = settings }
+            } _: { (transport) async throws in
+                let error = await transport.get(url).error
+                #expect(error?.code == .certificateWrongHost, "\(error?.message ?? "no error")")
+                #expect(error?.message.contains("localhost:\(place) \(text)") == true, "\(error?.message ?? "")")
+            }
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("a common name counts if there is no subjectAltName")
+    func commonName() async throws {
+        let server = try await ScriptedServer.start(tls: .commonName) { _ in .response(200) }
+        try await HTTPTransport.with {
+            $0.tls.roots = Self.roots(.commonName)
+        } _: { (transport) async throws in
+            #expect(await transport.get(try HTTPURL("https://localhost:\(server.port)/")).error == nil)
+        }
+    }
+
     private static func roots(_ certificate: TestCertificate) -> TLSOptions.Roots {
         .pem(Array(certificate.authorityPEM.utf8))
     }

@@ -184,18 +184,21 @@ import TransferTesting
         let scratch = try ScratchStore()
         try await scratch.add(transfers([1]))
         func modes() -> [mode_t] {
-            ["", "-wal", "-shm"]
+            ["", "-wal"]
                 .map { suffix in
                     var status = stat()
                     return stat(scratch.path + suffix, &status) == 0 ? status.st_mode & 0o777 : 0
                 }
         }
-        #expect(modes() == [0o600, 0o600, 0o600])
+        #expect(modes() == [0o600, 0o600])
+        // A mapped file would end the process if another program truncated it.
+        #expect(access(scratch.path + "-shm", F_OK) != 0)
         await scratch.store.close()
         chmod(scratch.path, 0o644)
         let again = try QueueStore(path: scratch.path)
         try await again.write { (w) throws(QueueStoreError) in try w.setSetting("a", "1") }
-        #expect(modes() == [0o600, 0o600, 0o600])
+        #expect(modes() == [0o600, 0o600])
+        #expect(access(scratch.path + "-shm", F_OK) != 0)
         await again.close()
     }
 

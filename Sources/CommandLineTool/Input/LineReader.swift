@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
+import TransferCore
 
 /// Reads a descriptor line by line through a buffer of fixed size, which bounds the memory for lists of any length.
 struct LineReader: ~Copyable {
@@ -72,7 +73,7 @@ struct LineReader: ~Copyable {
 
     private mutating func fill() throws(BadValue) {
         let count = self.buffer.withUnsafeMutableBytes { bytes in
-            let room = UnsafeMutableRawBufferPointer(rebasing: bytes[self.end...])
+            let room = bytes.part(self.end..<bytes.count)
             while true {
                 let count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10))
                 guard count < 0, errno == EINTR || errno == EAGAIN else { return count }

@@ -41,7 +41,7 @@ final class DescriptorSink: ByteSink {
             while !rest.isEmpty {
                 let count = systemWrite(self.descriptor, rest.baseAddress, rest.count)
                 if count >= 0 {
-                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                    rest = rest.part(count..<rest.count)
                 } else if errno == EAGAIN {
                     var ready = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&ready, 1, 1000)

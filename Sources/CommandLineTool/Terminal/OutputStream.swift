@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 import Synchronization
+import TransferCore
 
 /// Writes text to a descriptor; stops silently if the reader has closed it, or is stalled while the run stops.
 final class OutputStream: Sendable {
@@ -42,7 +43,7 @@ final class OutputStream: Sendable {
             // A pipe that polls as writable accepts PIPE_BUF bytes without blocking.
             let count = systemWrite(self.descriptor, rest.baseAddress, min(rest.count, 4096))
             if count >= 0 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                rest = rest.part(count..<rest.count)
             } else if errno != EINTR && errno != EAGAIN {
                 self.broken.store(true, ordering: .relaxed)
             }

@@ -4,7 +4,8 @@ internal import TransferCore
 
 /// One connection to the daemon: the last handler of a channel's pipeline, with the response parser.
 ///
-/// Unchecked because its variables are accessed on the client's event loop only.
+/// `@unchecked Sendable`: the variables are used on the client's event loop only. `ControlClient` calls it there by
+/// `execute`, and NIO calls the handlers of a channel on its event loop, which is the same one.
 final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -147,7 +148,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
                     exchange.received(head)
                 case .body(let range):
                     self.lastPart = .now()
-                    try exchange.received(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                    try exchange.received(bytes.part(range))
                 case .end:
                     self.exchange = nil
                     self.watch?.cancel()

@@ -6,7 +6,8 @@ internal import NIOPosix
 
 /// A client's connections: a pool for calls, and separate ones for event streams.
 ///
-/// Unchecked because its variables are accessed on the client's event loop only.
+/// `@unchecked Sendable`: the variables are used on the client's event loop only. `ControlClient` calls it there by
+/// `execute`, and NIO calls the handlers of a channel on its event loop, which is the same one.
 final class ControlConnections: @unchecked Sendable {
     private let state: StateDirectory
     private let loop: any EventLoop

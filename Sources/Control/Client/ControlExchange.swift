@@ -35,7 +35,8 @@ protocol ControlExchange: AnyObject {
 
 /// A call that waits for its complete response.
 ///
-/// Unchecked because its variables are accessed on the client's event loop only.
+/// `@unchecked Sendable`: the variables are used on the client's event loop only. `ControlClient` calls it there by
+/// `execute`, and NIO calls the handlers of a channel on its event loop, which is the same one.
 final class ControlCall: ControlExchange, @unchecked Sendable {
     /// The maximum size of a response in bytes.
     static let limit = 256 << 20

@@ -5,7 +5,8 @@ internal import TransferCore
 
 /// An event stream between the event loop, which fills it, and the task that reads it.
 ///
-/// Unchecked because variables outside the lock are accessed on the client's event loop only.
+/// `@unchecked Sendable`: `buffer` has a lock; the other variables are used on the client's event loop only. The reader's
+/// calls reach them by `execute`, and the connection calls there.
 final class EventSource: ControlExchange, @unchecked Sendable {
     let request: ControlRequest
     let patience: TimeAmount?

@@ -73,6 +73,7 @@ extension ChildProcess {
         guard poll(&entry, 1, milliseconds) > 0 else { return .nothing }
         let count = withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { buffer in
             let count = Self.systemRead(descriptor, buffer.baseAddress, buffer.count)
+            // Bounds: read(2) returns at most the size of the buffer.
             if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
             return count
         }

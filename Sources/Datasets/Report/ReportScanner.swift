@@ -31,6 +31,8 @@ struct ReportScanner {
     /// The entry of a line exactly as ``ReportLine`` writes it, or `nil`.
     private static func written(_ line: UnsafeBufferPointer<UInt8>) -> Entry? {
         guard line.last == UInt8(ascii: "}") else { return nil }
+        // Bounds: a position is compared with the count before each read. Only an escape at the end passes it, and then `skip`
+        // finds too little. `find` returns offsets below the count.
         var position = 0
         guard Self.skip(Self.beginning, line, &position) else { return nil }
         while position < line.count, line[position] != 0x22 { position += line[position] == 0x5C ? 2 : 1 }

@@ -29,7 +29,7 @@ final class ContentReceiver: BodyReceiver {
             guard offset >= 0, offset <= state.length - Int64(bytes.count) else { return false }
             if let file = state.file { return (try? file.holds(bytes, at: offset).get()) ?? false }
             return state.bytes.withUnsafeBytes { held in
-                UnsafeRawBufferPointer(rebasing: held[Int(offset)..<Int(offset) + bytes.count]).elementsEqual(bytes)
+                held.part(Int(offset)..<Int(offset) + bytes.count).elementsEqual(bytes)
             }
         }
     }

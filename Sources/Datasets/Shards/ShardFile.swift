@@ -111,10 +111,10 @@ struct ShardFile {
         var buffer = [UInt8](repeating: 0, count: done < length ? Self.capacity : 0)
         while done < length {
             let wanted = Int(min(length - done, Int64(buffer.count)))
-            let count = buffer.withUnsafeMutableBytes { file.read(into: .init(rebasing: $0[..<wanted]), at: done) }
+            let count = buffer.withUnsafeMutableBytes { file.read(into: $0.part(0..<wanted), at: done) }
             try self.check(count, of: wanted)
             let number = buffer.withUnsafeBytes {
-                self.descriptor.write(.init(rebasing: $0[..<wanted]), at: position + done)
+                self.descriptor.write($0.part(0..<wanted), at: position + done)
             }
             try self.check(number, "cannot write")
             done += Int64(wanted)
@@ -127,7 +127,7 @@ struct ShardFile {
         let start = self.buffer.count
         self.buffer.append(contentsOf: repeatElement(0, count: length))
         let count = self.buffer.withUnsafeMutableBytes {
-            file.read(into: .init(rebasing: $0[start...]), at: 0)
+            file.read(into: $0.part(start..<$0.count), at: 0)
         }
         try self.check(count, of: length)
     }

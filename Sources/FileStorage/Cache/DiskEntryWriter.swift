@@ -3,9 +3,7 @@ internal import Crypto
 internal import TransferCore
 
 /// Writes the file of a stored response under a temporary name.
-///
-/// Unchecked because the caller uses it on one thread at a time.
-final class DiskEntryWriter: CacheEntryWriter, @unchecked Sendable {
+final class DiskEntryWriter: CacheEntryWriter {
     private let store: DiskResponseStore
     private let key: CacheKey
     private let response: StoredResponse

@@ -46,7 +46,7 @@ package protocol ResponseStore: AnyObject, Sendable {
 /// Writes one stored response.
 ///
 /// Used by one thread at a time.
-package protocol CacheEntryWriter: AnyObject, Sendable {
+package protocol CacheEntryWriter: AnyObject {
     /// Appends bytes of the body.
     ///
     /// - Throws: ``StorageError``.

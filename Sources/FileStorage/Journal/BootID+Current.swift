@@ -8,6 +8,7 @@ extension BootID {
         guard raw >= 0 else { return .unknown }
         let file = FileDescriptor(raw)
         let text = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer -> [UInt8] in
+            // Bounds: read(2) returns at most the size of the buffer.
             let count = file.read(into: buffer, at: 0)
             return count > 0 ? Array(buffer[..<count]) : []
         }

@@ -47,6 +47,7 @@ enum JournalMark {
 
     private static func check(_ low: UInt64, _ salt: UInt16) -> UInt16 {
         var value = ~salt
+        // Bounds: the table has 256 elements, and the index is a byte.
         Self.table.withUnsafeBufferPointer { table in
             for shift in stride(from: 0, to: 48, by: 8) {
                 let byte = UInt8(truncatingIfNeeded: low >> UInt64(shift))

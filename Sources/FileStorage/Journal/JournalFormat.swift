@@ -75,15 +75,28 @@ enum JournalFormat {
         for (index, word) in words.enumerated() {
             bytes.store(word, at: JournalLayout.pairingOffset + index * 8)
         }
-        for slot in slots where slot.index < layout.slotCount {
-            for field in SlotField.allCases {
-                let word = JournalMark.encode(slot[field], salt: field.salt(slot: slot.index))
-                bytes.store(word, at: layout.offset(of: field, slot: slot.index))
-            }
-        }
+        let first = layout.offset(of: .start, slot: 0)
+        let table = Self.encodeSlots(slots, layout)
+        bytes.replaceSubrange(first..<(first + table.count), with: table)
         let block = Self.encodeFacts(facts, sequence: 1, capacity: layout.factsCapacity)
         bytes.replaceSubrange(layout.factsOffset(0)..<(layout.factsOffset(0) + block.count), with: block)
         return (layout, bytes)
+    }
+
+    /// Encodes all slots; those without a record are free.
+    static func encodeSlots(_ records: [SlotRecord], _ layout: JournalLayout) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: layout.slotCount * JournalLayout.slotSize)
+        for record in records where record.index < layout.slotCount {
+            for (field, word) in Self.encodeSlot(record).enumerated() {
+                bytes.store(word, at: record.index * JournalLayout.slotSize + field * 8)
+            }
+        }
+        return bytes
+    }
+
+    /// Encodes a slot as words in the order of their offsets.
+    static func encodeSlot(_ record: SlotRecord) -> [UInt64] {
+        SlotField.allCases.map { JournalMark.encode(record[$0], salt: $0.salt(slot: record.index)) }
     }
 
     /// Encodes a facts block: CRC-32C of the rest, payload size, sequence number, payload.

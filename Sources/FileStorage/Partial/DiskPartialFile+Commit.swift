@@ -61,7 +61,7 @@ extension DiskPartialFile {
         // Only now: after a crash, the pair must still match.
         self.pairing?.unbind(self.data)
         let closed = self.data.close()
-        _ = self.journal.close()
+        self.journal.release()
         if closed != 0 {
             throw StorageError(errno: closed, otherwise: .inputOutput, "cannot close", target.path)
         }

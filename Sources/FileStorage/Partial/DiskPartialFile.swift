@@ -183,7 +183,7 @@ final class DiskPartialFile: PartialFile {
     /// Closes without syncing anything, as a crash would.
     func abandon() {
         _ = self.data.close()
-        _ = self.journal.close()
+        self.journal.release()
     }
 
     /// Deletes both files, the data first: a journal alone counts as ours and empty, a partial file alone as foreign.

@@ -84,10 +84,10 @@ struct PrefixDigests {
         defer { buffer.deallocate() }
         while self.offset < length {
             let wanted = Int(min(Int64(buffer.count), length - self.offset))
-            let count = file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: self.offset)
+            let count = file.read(into: buffer.part(0..<wanted), at: self.offset)
             if count < 0 { return Int32(-count) }
             if count == 0 { return Self.tooShort }
-            self.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            self.update(UnsafeRawBufferPointer(buffer.part(0..<count)))
         }
         return 0
     }

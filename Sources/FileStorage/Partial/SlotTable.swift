@@ -7,8 +7,12 @@ import TransferEngine
 ///
 /// The `written` position of a slot is advanced without a lock by the only event loop that writes the extent; opening,
 /// ending, merging and checkpoints take the lock. A crash between any two stores is harmless, because the content is
-/// the union of the slots: a slot's fields are stored before its flag, and a merge extends the left slot before it
-/// frees the right one.
+/// the union of the slots: a slot is stored by one call, and a merge extends the left slot before it frees the right one.
+///
+/// `@unchecked Sendable`: every property is a constant, and the elements of `positions` are atomic. They exist until the
+/// last reference is released.
+/// Bounds: `positions` has `count` elements; indices are those of `slots`, which has as many, or were checked by
+/// `position(of:)` or by the caller of `advance`.
 final class SlotTable: @unchecked Sendable {
     private struct Slot {
         var isUsed = false
@@ -53,22 +57,14 @@ final class SlotTable: @unchecked Sendable {
         self.positions.deallocate()
     }
 
-    /// Stores the trusted records after opening, and frees all other slots.
-    func rewrite(_ records: [SlotRecord]) {
-        let kept = Dictionary(records.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
-        for index in 0..<self.count {
-            guard let record = kept[index] else {
-                self.journal.store(0, at: self.journal.layout.offset(of: .flags, slot: index))
-                continue
-            }
-            // `written` is only lowered here, and never below `durable`.
-            self.journal.store(min(record.durable, record.written), .durable, slot: index)
-            self.journal.store(record.written, .written, slot: index)
-        }
-        self.slots.withLock { self.merge(&$0) }
+    /// Stores the trusted records after opening, and frees all other slots; returns 0 or the error number.
+    func rewrite(_ records: [SlotRecord]) -> Int32 {
+        let number = self.journal.store(slots: records)
+        if number == 0 { self.slots.withLock { self.merge(&$0) } }
+        return number
     }
 
-    /// Opens an extent at `offset`; returns `nil` if no slot is free or the offset cannot be encoded.
+    /// Opens an extent at `offset`; returns `nil` if no slot is free or the offset cannot be stored.
     func begin(at offset: Int64) -> Int? {
         guard offset >= 0, offset <= JournalMark.maximum else { return nil }
         return self.slots.withLock { slots -> Int? in
@@ -80,6 +76,9 @@ final class SlotTable: @unchecked Sendable {
                 return continued
             }
             guard let index = self.freeSlot(&slots) else { return nil }
+            // A slot that still has the marks of an earlier extent must not be advanced.
+            let record = SlotRecord(index: index, start: offset, written: offset, durable: offset)
+            guard self.journal.store(record) == 0 else { return nil }
             self.positions[index].store(offset, ordering: .relaxed)
             slots[index] = Slot(
                 isUsed: true,
@@ -88,7 +87,6 @@ final class SlotTable: @unchecked Sendable {
                 durable: offset,
                 use: slots[index].use &+ 1
             )
-            self.publish(index, slots[index])
             return index
         }
     }
@@ -165,15 +163,8 @@ final class SlotTable: @unchecked Sendable {
 
     private func position(_ index: Int) -> Int64 { self.positions[index].load(ordering: .acquiring) }
 
-    private func publish(_ index: Int, _ slot: Slot) {
-        self.journal.store(slot.start, .start, slot: index)
-        self.journal.store(slot.start, .written, slot: index)
-        self.journal.store(slot.start, .durable, slot: index)
-        self.journal.store(1, .flags, slot: index)
-    }
-
     private func release(_ index: Int, _ slots: inout [Slot]) {
-        self.journal.store(0, at: self.journal.layout.offset(of: .flags, slot: index))
+        self.journal.free(slot: index)
         slots[index].isUsed = false
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
+import TransferCore
 
 extension FileDescriptor {
     /// Whether a file has these bytes at an offset; bytes that are not there differ.
@@ -9,8 +10,8 @@ extension FileDescriptor {
         withUnsafeTemporaryAllocation(byteCount: min(bytes.count, 64 << 10), alignment: 16) { buffer in
             var done = 0
             while done < bytes.count {
-                let piece = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(buffer.count))
-                let read = UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece.count])
+                let piece = bytes.part(done..<min(done + buffer.count, bytes.count))
+                let read = buffer.part(0..<piece.count)
                 let count = self.read(into: read, at: offset + Int64(done))
                 if count < 0 { return .failure(SystemError(number: Int32(-count))) }
                 guard count == piece.count, Self.areEqual(UnsafeRawBufferPointer(read), piece) else {

@@ -108,7 +108,7 @@ package final class FileDescriptor: Sendable {
         return result == EAGAIN || result == EACCES ? EAGAIN : 0
     }
 
-    /// Releases the lock explicitly: a mapping, too, would keep the open file and its lock.
+    /// Releases the lock before the descriptor is closed.
     package func unlock() { FileLock.unlock(self.raw) }
 
     /// Whether another open file has the lock; does not lock.

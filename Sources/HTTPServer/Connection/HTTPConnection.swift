@@ -186,7 +186,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
                 self.machine.bodyReceived(range.count, now: .now())
                 if let left = self.bodyLeft { self.bodyLeft = left - Int64(range.count) }
                 guard !self.hasResponded, let handler = self.handler else { return true }
-                input.withUnsafeReadableBytes { handler.received(UnsafeRawBufferPointer(rebasing: $0[range])) }
+                input.withUnsafeReadableBytes { handler.received($0.part(range)) }
             case .end:
                 self.bodyLeft = 0
                 let next = self.machine.requestEnded(now: .now())

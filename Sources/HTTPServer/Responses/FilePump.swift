@@ -3,6 +3,7 @@ internal import FileStorage
 internal import Platform
 internal import NIOCore
 internal import NIOPosix
+internal import TransferCore
 
 /// Sends a range of a file.
 final class FilePump: ContentPump {
@@ -118,7 +119,7 @@ final class FilePump: ContentPump {
                 guard meter?.take(Int64(count)) ?? true else { return ByteBuffer() }
                 var buffer = allocator.buffer(capacity: count)
                 buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
-                    max(0, file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: offset))
+                    max(0, file.read(into: bytes.part(0..<count), at: offset))
                 }
                 return buffer
             }

@@ -3,6 +3,7 @@ internal import FileStorage
 internal import Platform
 internal import NIOCore
 internal import NIOPosix
+internal import TransferCore
 
 /// Writes a response to the connection.
 ///
@@ -57,7 +58,7 @@ struct ResponseWriter {
                 max(
                     0,
                     file.read(
-                        into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<Int(length)]),
+                        into: bytes.part(0..<Int(length)),
                         at: range.lowerBound
                     )
                 )

@@ -102,7 +102,7 @@ extension ClientConnection {
                 if head.status >= 300 { self.writer?.stop() } else { self.goAhead() }
                 decision = exchange.received(head: head)
             case .body(let range):
-                decision = exchange.received(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
+                decision = exchange.received(body: bytes.part(range))
             }
             // The receiver may have cancelled.
             guard self.exchange === exchange else { return .abandoned }

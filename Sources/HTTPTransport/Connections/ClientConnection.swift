@@ -7,7 +7,8 @@ internal import TransferEngine
 
 /// One connection: the last handler of a channel's pipeline, with the parser of its responses.
 ///
-/// `@unchecked` because its state is accessed only on its event loop.
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. NIO calls the handlers of a channel on
+/// its event loop, and its exchange and its lane call it there.
 final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -6,7 +6,8 @@ internal import TransferEngine
 
 /// Sends one request's content over a connection: pulls pieces when there is room, and sends files by sendfile(2).
 ///
-/// `@unchecked` because its state is accessed only on its connection's event loop.
+/// `@unchecked Sendable`: the variables are used on the event loop of its connection, that of `lane`, only. The connection
+/// calls it there, and pieces that are read on other threads are passed to it by `lane.execute`.
 final class RequestContentWriter: @unchecked Sendable {
     private enum Phase {
         /// Waiting for 100 (Continue).
@@ -283,7 +284,7 @@ final class RequestContentWriter: @unchecked Sendable {
         -> Bool
     {
         let got = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-            let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+            let space = space.part(0..<count)
             return (try? file.read(into: space, at: offset)) ?? 0
         }
         return got == count

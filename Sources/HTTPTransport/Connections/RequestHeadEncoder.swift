@@ -40,10 +40,11 @@ enum RequestHeadEncoder {
             guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
             let count = name.count + value.count + 4
             buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { line in
+                // Bounds: NIO passes at least the `count` bytes that are asked for.
                 line.copyMemory(from: name)
                 line[name.count] = 0x3A
                 line[name.count + 1] = 0x20
-                UnsafeMutableRawBufferPointer(rebasing: line[(name.count + 2)...]).copyMemory(from: value)
+                line.part((name.count + 2)..<line.count).copyMemory(from: value)
                 line[count - 2] = 0x0D
                 line[count - 1] = 0x0A
                 return count
@@ -105,6 +106,7 @@ enum RequestHeadEncoder {
 
     /// Whether a name equals a lower-case name of the same length, ignoring case.
     private static func equals(_ name: UnsafeRawBufferPointer, _ other: StaticString) -> Bool {
+        // Bounds: the caller compared the lengths.
         other.withUTF8Buffer { other in
             for index in 0..<other.count where ASCII.lowercase(name[index]) != other[index] { return false }
             return true

@@ -7,7 +7,8 @@ internal import TransferEngine
 
 /// The state of a transport on one event loop: its connections and their pool.
 ///
-/// `@unchecked` because its state is accessed only on that event loop.
+/// `@unchecked Sendable`: the variables are used on `loop` only, by its exchanges and connections; the transport calls it
+/// there by `execute`. `proxy(for:)` reads constants.
 final class TransportLoop: @unchecked Sendable {
     let loop: any EventLoop
     let configuration: HTTPTransport.Configuration
@@ -145,11 +146,19 @@ final class TransportLoop: @unchecked Sendable {
             try pipeline.addHandler(handler)
             try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
         case .forwarded(let proxy):
-            if proxy.origin.scheme == .https { try pipeline.addHandler(self.tls.makeHandler(for: proxy)) }
-            try pipeline.addHandler(ClientConnection(over: route, lane: self))
-        case .tunnelled(let origin, let proxy):
+            var check: CertificateCheck?
             if proxy.origin.scheme == .https {
-                try pipeline.addHandler(self.tls.makeHandler(for: proxy))
+                let outer = try self.tls.makeHandler(for: proxy)
+                try pipeline.addHandler(outer.handler)
+                check = outer.check
+            }
+            try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
+        case .tunnelled(let origin, let proxy):
+            var proxyCheck: CertificateCheck?
+            if proxy.origin.scheme == .https {
+                let outer = try self.tls.makeHandler(for: proxy)
+                proxyCheck = outer.check
+                try pipeline.addHandler(outer.handler)
                 try pipeline.addHandler(ProxyShutdownFilter())
             }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
@@ -158,6 +167,7 @@ final class TransportLoop: @unchecked Sendable {
                 to: origin,
                 by: proxy,
                 userAgent: userAgent,
+                proxyCheck: proxyCheck,
                 inside: handler,
                 maximumHeadSize: self.configuration.maximumHeadSize,
                 connection: connection

@@ -22,6 +22,8 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let origin: Origin
     private let proxy: ProxyServer
     private let userAgent: String?
+    /// An additional check of the proxy's certificate after its handshake, if any.
+    private let proxyCheck: CertificateCheck?
     private let inside: NIOSSLClientHandler
     private let connection: ClientConnection
     private var phase = Phase.waiting
@@ -31,6 +33,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         to origin: Origin,
         by proxy: ProxyServer,
         userAgent: String?,
+        proxyCheck: CertificateCheck?,
         inside: NIOSSLClientHandler,
         maximumHeadSize: Int,
         connection: ClientConnection
@@ -38,6 +41,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.origin = origin
         self.proxy = proxy
         self.userAgent = userAgent
+        self.proxyCheck = proxyCheck
         self.inside = inside
         self.connection = connection
         var limits = ResponseParser.Limits()
@@ -58,10 +62,17 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? TLSUserEvent {
             // The handshake with the proxy; the connection must only observe the origin's.
-            if case .handshakeCompleted = event { self.ask(context) }
+            if case .handshakeCompleted = event { self.proxyHandshakeCompleted(context) }
             return
         }
         context.fireUserInboundEventTriggered(event)
+    }
+
+    private func proxyHandshakeCompleted(_ context: ChannelHandlerContext) {
+        guard self.phase == .waiting else { return }
+        guard let error = self.proxyCheck?.failure(of: Peer(self.proxy)) else { return self.ask(context) }
+        self.phase = .over
+        context.fireErrorCaught(error)
     }
 
     private func ask(_ context: ChannelHandlerContext) {

@@ -52,7 +52,12 @@ extension TransportError {
     /// The error of a certificate that is valid for other hosts.
     private static func wrongHost(_ peer: Peer, _ certificate: NIOSSLCertificate?) -> TransportError {
         let names = certificate.map { Self.names(in: $0) } ?? []
-        let suffix = names.isEmpty ? "" : ", but \(names.joined(separator: ", "))"
+        var suffix = names.isEmpty ? "" : ", but \(names.joined(separator: ", "))"
+        if names.contains(where: CertificateName.isMisplacedWildcard) {
+            suffix += "; a '*' counts only as in '*.example.com'"
+        } else if certificate?._subjectAlternativeNames().isEmpty == true {
+            suffix += ": it has no subjectAltName"
+        }
         return TransportError(
             .certificateWrongHost,
             "the certificate of \(peer.place) does not name this host\(suffix)",

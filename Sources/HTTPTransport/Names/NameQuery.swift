@@ -6,7 +6,9 @@ internal import TransferCore
 /// The resolution of one name for one connection, as NIO's Happy Eyeballs (RFC 8305) requests it.
 ///
 /// Both families are completed in the same iteration of the event loop.
-/// `@unchecked` because its state is accessed only on that event loop.
+///
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. NIO queries a resolver there, the lane
+/// cancels there, and a result is passed to it by `lane.execute`.
 final class NameQuery: Resolver, @unchecked Sendable {
     private let origin: Origin
     private let names: NameResolver

@@ -48,20 +48,32 @@ final class TLSSettings: Sendable {
         let context = try self.context(for: isByKey ? .originByKey : compared == nil ? .origin : .originByAddress)
         let name = address == nil ? Self.serverName(origin.host) : nil
         let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-        guard !pins.isEmpty || compared != nil else { return (handler, nil) }
+        let checked = isByKey ? nil : self.checkedName(name)
+        guard !pins.isEmpty || compared != nil || checked != nil else { return (handler, nil) }
         // An address without bytes matches no certificate.
         let bytes = compared.map { $0.addressBytes ?? [] }
-        return (handler, CertificateCheck(handler: handler, pins: pins, address: bytes))
+        return (handler, CertificateCheck(handler: handler, pins: pins, name: checked, address: bytes))
     }
 
     /// Creates a handler for a connection to a proxy.
-    func makeHandler(for proxy: ProxyServer) throws -> NIOSSLClientHandler {
+    ///
+    /// - Returns: The handler, and a check to run after the handshake.
+    /// - Throws: NIOSSL's errors, such as for an invalid server name.
+    func makeHandler(for proxy: ProxyServer) throws -> (handler: NIOSSLClientHandler, check: CertificateCheck?) {
         let host = proxy.origin.host
         let isAddress = (try? SocketAddress(ipAddress: host, port: proxy.origin.port)) != nil
-        return try NIOSSLClientHandler(
-            context: try self.context(for: .proxy),
-            serverHostname: isAddress ? nil : Self.serverName(host)
-        )
+        let name = isAddress ? nil : Self.serverName(host)
+        let handler = try NIOSSLClientHandler(context: try self.context(for: .proxy), serverHostname: name)
+        let check = self.checkedName(name)
+            .map {
+                CertificateCheck(handler: handler, pins: [], name: $0, address: nil)
+            }
+        return (handler, check)
+    }
+
+    /// The name to check, or `nil` if names are not verified.
+    private func checkedName(_ name: String?) -> String? {
+        [.full, .pinned].contains(self.settings.verification) ? name : nil
     }
 
     /// The name as in a certificate: without the trailing dot of an absolute name.

@@ -6,7 +6,8 @@ internal import TransferEngine
 
 /// One exchange of a data task: performs the actions of its ``TransferCore/CacheMachine``.
 ///
-/// Its variables are used on its event loop only; hence `@unchecked`.
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. The engine calls an exchange there, the
+/// network's exchange has the same event loop, and results of blocking calls are passed to it by `onLane`.
 final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     /// The use of the response from the network.
     private enum Phase {
@@ -201,7 +202,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
             let end = min(Int(position) + max(1, count), bytes.count)
             self.position = Int64(end)
             _ = bytes.withUnsafeBytes { bytes in
-                self.call { $0.exchangeReceived(body: UnsafeRawBufferPointer(rebasing: bytes[Int(position)..<end])) }
+                self.call { $0.exchangeReceived(body: bytes.part(Int(position)..<end)) }
             }
         }
     }

@@ -74,9 +74,7 @@ final class MemoryResponseStore: ResponseStore {
     }
 
     /// Collects one body.
-    ///
-    /// Unchecked because the caller uses it on one thread at a time.
-    private final class Writer: CacheEntryWriter, @unchecked Sendable {
+    private final class Writer: CacheEntryWriter {
         private let store: MemoryResponseStore
         private let key: CacheKey
         private let response: StoredResponse

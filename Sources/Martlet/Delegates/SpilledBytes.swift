@@ -37,9 +37,7 @@ final class SpilledBytes: Sendable {
             var count = 0
             while count < bytes.count {
                 let written = bytes[count...]
-                    .withUnsafeBytes { bytes in
-                        pwrite(self.descriptor, bytes.baseAddress, bytes.count, off_t(end) + off_t(count))
-                    }
+                    .withUnsafeBytes { pwrite(self.descriptor, $0.baseAddress, $0.count, off_t(end) + off_t(count)) }
                 if written < 0, errno == EINTR { continue }
                 guard written > 0 else { return nil }
                 count += written
@@ -55,8 +53,8 @@ final class SpilledBytes: Sendable {
         var count = 0
         while count < place.count {
             let step = bytes[count...]
-                .withUnsafeMutableBytes { bytes in
-                    pread(self.descriptor, bytes.baseAddress, bytes.count, off_t(place.offset) + off_t(count))
+                .withUnsafeMutableBytes {
+                    pread(self.descriptor, $0.baseAddress, $0.count, off_t(place.offset) + off_t(count))
                 }
             if step < 0, errno == EINTR { continue }
             guard step > 0 else { return nil }

@@ -3,6 +3,7 @@ internal import TransferCore
 internal import Synchronization
 internal import TransferEngine
 
+// `@unchecked Sendable`: inherited; every stored property is a constant of a sendable type.
 /// A task that receives a body in memory.
 public final class DataTask: TransferTask, @unchecked Sendable {
     /// The default maximum size of the body in bytes: 64 MiB.

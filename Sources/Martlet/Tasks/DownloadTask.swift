@@ -3,6 +3,7 @@ internal import TransferCore
 internal import Synchronization
 internal import TransferEngine
 
+// `@unchecked Sendable`: inherited; every stored property is a constant of a sendable type.
 /// A task that receives a body into a file.
 public final class DownloadTask: TransferTask, @unchecked Sendable {
     /// The destination of the file.

@@ -3,6 +3,8 @@ internal import TransferCore
 internal import Synchronization
 internal import TransferEngine
 
+// `@unchecked Sendable`: only a final class is checked. Every stored property, here and in the three subclasses, is a
+// constant of a sendable type, among them the `Mutex` of the variables.
 /// One transfer of a session: the common part of ``DataTask``, ``DownloadTask`` and ``UploadTask``.
 ///
 /// A new task is suspended; ``resume()`` starts it. Resuming a running task, suspending a suspended task and cancelling
@@ -13,9 +15,6 @@ internal import TransferEngine
 /// suspended. When the program releases the last reference to a suspended task, the task is cancelled. Its handlers and
 /// event sequences receive the cancellation; its delegates do not, because the task no longer exists.
 public class TransferTask: @unchecked Sendable {
-    // Unchecked because the class is open to its subclasses; every stored property, here and in the subclasses, is a
-    // constant.
-
     /// The state of a task.
     public enum State: String, Sendable, Hashable {
         /// Not started, or suspended.

@@ -3,6 +3,7 @@ internal import TransferCore
 internal import Synchronization
 internal import TransferEngine
 
+// `@unchecked Sendable`: inherited; every stored property is a constant of a sendable type.
 /// A task that sends a file, bytes, a sequence or a form, and receives the response in memory.
 ///
 /// Sent bytes are counted in ``TransferTask/bytesSent`` and ``TransferTask/bytesExpectedToSend``.

@@ -63,6 +63,7 @@ struct PasswordHash: Sendable, Hashable {
             next.update(data: block)
             let code = next.finalize()
             code.withUnsafeBytes { bytes in
+                // Bounds: both are SHA-256 codes of 32 bytes.
                 for index in block.indices {
                     block[index] = bytes[index]
                     sum[index] ^= bytes[index]

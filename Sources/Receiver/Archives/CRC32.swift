@@ -30,6 +30,7 @@ struct CRC32: Sendable {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var value = self.register
         Self.tables.withUnsafeBufferPointer { tables in
+            // Bounds: the tables have 2,048 elements, and each index is below 256 more than a multiple of 256 up to 1,792.
             var index = 0
             while index + 8 <= bytes.count {
                 let low = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self)) ^ value

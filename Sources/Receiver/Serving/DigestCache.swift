@@ -44,7 +44,7 @@ final class DigestCache: Sendable {
         while offset < facts.length {
             let count = file.read(into: buffer, at: offset)
             guard count > 0 else { return nil }
-            running.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            running.update(UnsafeRawBufferPointer(buffer.part(0..<count)))
             offset += Int64(count)
         }
         guard let status = file.status(), FileFacts(status) == facts, offset == facts.length else { return nil }

@@ -26,7 +26,7 @@ package enum ReservedName {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 // `NAME.martlet-bad.1`.
                 guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot + 5 > bytes.count else { return false }
-                return self.ends(UnsafeBufferPointer(rebasing: bytes[..<dot]), with: self.bad)
+                return self.ends(bytes.part(0..<dot), with: self.bad)
             default: return false
             }
         }

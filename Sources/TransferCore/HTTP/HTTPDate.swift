@@ -34,6 +34,7 @@ package enum HTTPDate {
     /// Parses in place the form that all current servers send; `nil` leaves the rest to the tolerant parser.
     private static func fixed(_ field: String) -> Int64? {
         field.utf8.withContiguousStorageIfAvailable { bytes -> Int64? in
+            // Bounds: the text has 29 bytes; all indices are constants below that.
             guard bytes.count == 29, bytes[3] == 0x2C, bytes[19] == 0x3A, bytes[22] == 0x3A, bytes[26] == 0x47 else {
                 return nil
             }

@@ -55,7 +55,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     private func string(_ start: Int, _ end: Int) -> String {
         // The text is native and ASCII: this is one copy, without searching for character boundaries.
         self.text.utf8.withContiguousStorageIfAvailable { bytes in
-            String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
+            String(decoding: bytes.part(start..<end), as: UTF8.self)
         } ?? String(self.slice(start, end))
     }
 
@@ -135,11 +135,11 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public var lastPathSegment: String? {
         let range = Int(self.pathStart)..<Int(self.pathEnd)
         let found = self.text.utf8.withContiguousStorageIfAvailable { bytes -> String? in
-            let path = bytes[range]
-            guard let slash = path.lastIndex(of: 0x2F), slash + 1 < path.endIndex else { return nil }
-            let segment = path[(slash + 1)...]
+            let path = bytes.part(range)
+            guard let slash = path.lastIndex(of: 0x2F), slash + 1 < path.count else { return nil }
+            let segment = path.part((slash + 1)..<path.count)
             if segment.contains(0x25) { return String(decoding: PercentEncoding.decode(segment), as: UTF8.self) }
-            return String(decoding: UnsafeBufferPointer(rebasing: segment), as: UTF8.self)
+            return String(decoding: segment, as: UTF8.self)
         }
         // The text of a parsed URL is always contiguous.
         return found ?? nil

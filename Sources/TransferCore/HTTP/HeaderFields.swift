@@ -104,8 +104,8 @@ public struct HeaderFields: Sendable {
         self.bytes.withUnsafeBytes { bytes in
             for line in self.lines {
                 body(
-                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.nameStart)..<Int(line.nameEnd)]),
-                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+                    bytes.part(Int(line.nameStart)..<Int(line.nameEnd)),
+                    bytes.part(Int(line.valueStart)..<Int(line.valueEnd))
                 )
             }
         }
@@ -128,6 +128,7 @@ public struct HeaderFields: Sendable {
 
     private func matches(_ line: Line, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         guard Int(line.nameEnd - line.nameStart) == name.count else { return false }
+        // Bounds: `name` has `name.count` bytes; `self.bytes` is an array, which checks.
         let start = Int(line.nameStart)
         for index in 0..<name.count
         where ASCII.lowercase(self.bytes[start + index]) != ASCII.lowercase(name[index]) {
@@ -185,7 +186,7 @@ extension HeaderFields: Hashable {
         guard left.lines.count == right.lines.count else { return false }
         for (line, other) in zip(left.lines, right.lines) {
             let isEqual = right.bytes.withUnsafeBufferPointer { bytes in
-                left.matches(line, UnsafeBufferPointer(rebasing: bytes[Int(other.nameStart)..<Int(other.nameEnd)]))
+                left.matches(line, bytes.part(Int(other.nameStart)..<Int(other.nameEnd)))
             }
             guard isEqual,
                 left.bytes[Int(line.valueStart)..<Int(line.valueEnd)]

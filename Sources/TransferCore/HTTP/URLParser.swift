@@ -6,6 +6,8 @@ struct URLParser {
     /// The maximum length of a URL in bytes.
     static let longest = 1 << 20
 
+    // Bounds: 0 <= start <= authority <= authorityEnd <= end <= count. Each is found within the range of the two around it, and
+    // `authority` is after a scheme that was compared with the range. A helper gets such a range and reads only within it.
     private let bytes: UnsafeBufferPointer<UInt8>
     private var output: [UInt8] = []
 

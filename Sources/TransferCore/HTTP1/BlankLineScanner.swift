@@ -21,6 +21,7 @@ struct BlankLineScanner: Sendable {
         var state = self.state
         var index = start
         while index < bytes.count {
+            // Bounds: `start` is an offset of the input, and `index` is compared with the count.
             let byte = bytes[index]
             index += 1
             switch state {

@@ -38,14 +38,9 @@ package enum Byte {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The bytes of a range, counted from 0.
-    ///
-    /// - Precondition: The range is within the buffer.
-    @inline(__always)
-    func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
-
     /// The bytes without leading and trailing blanks.
     func trimmed() -> UnsafeRawBufferPointer {
+        // Bounds: 0 <= start <= end <= count throughout; a byte is read only if start < end.
         var start = 0
         var end = self.count
         while start < end, Byte.isBlank(self[start]) { start += 1 }
@@ -56,6 +51,7 @@ extension UnsafeRawBufferPointer {
     /// Whether the bytes equal this lower-case text, ignoring ASCII case.
     func matches(_ text: StaticString) -> Bool {
         guard self.count == text.utf8CodeUnitCount else { return false }
+        // Bounds: both have the same count.
         return text.withUTF8Buffer { wanted in
             for index in 0..<self.count where ASCII.lowercase(self[index]) != wanted[index] { return false }
             return true

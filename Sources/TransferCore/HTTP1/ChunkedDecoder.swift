@@ -52,6 +52,7 @@ struct ChunkedDecoder: Sendable {
                 self.state = left == 0 ? .dataEnd : .data(remaining: left)
                 return .data(start..<consumed)
             }
+            // Bounds: the loop compares `consumed` with the count; a length of data is at most what remains.
             let byte = input[consumed]
             consumed += 1
             if try self.take(byte) { return .lastChunk }

@@ -12,6 +12,8 @@ struct HeadParser {
         var facts: FramingFacts
     }
 
+    // Bounds: `line()` compares each offset with the count, and the position after a line is at most the count. Within a line,
+    // an offset is compared with its count first; the status line has at least 12 bytes when its parts are read.
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 

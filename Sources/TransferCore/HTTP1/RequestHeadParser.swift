@@ -6,6 +6,8 @@
 ///
 /// - Source: RFC 9112 §3 and §5.
 struct RequestHeadParser {
+    // Bounds: `line(orThrow:)` compares each offset with the count, and the position after a line is at most the count. Within a
+    // line, an offset is compared with its count first; the version has 8 bytes when they are read.
     private let bytes: UnsafeRawBufferPointer
     private let limits: RequestParser.Limits
     private var position = 0

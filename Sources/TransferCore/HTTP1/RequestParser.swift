@@ -46,6 +46,8 @@ package struct RequestParser: Sendable {
 
     private let limits: Limits
     private var state = State.start
+    // Bounds: `consumed` is in `0...input.count`, as the precondition of `next` says, and is advanced past bytes that exist: by
+    // one after a comparison with the count, by the scanner, by the decoder, or by at most what remains.
     private var scanner = BlankLineScanner(atLineStart: false)
     private var chunks = ChunkedDecoder(isStrict: true)
     private var pieces: [UInt8] = []

@@ -61,6 +61,8 @@ package struct ResponseParser: Sendable {
     private let limits: Limits
     private var state = State.start
     private var isHeadRequest: Bool
+    // Bounds: `consumed` is in `0...input.count`, as the precondition of `next` says, and is advanced past bytes that exist: by
+    // one after a comparison with the count, by the scanner, by the decoder, or by at most what remains.
     private var scanner = BlankLineScanner(atLineStart: false)
     private var chunks = ChunkedDecoder()
     /// The pieces of a head, or of trailers, that is incomplete.

@@ -58,6 +58,7 @@ extension JSON {
             var escapes = false
             for byte in buffer where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F { escapes = true }
             guard escapes else { return bytes.append(contentsOf: buffer) }
+            // Bounds: `start` is after an earlier index, so at most the current one, and at most the count after the loop.
             var start = 0
             for (index, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F {
                 bytes.append(contentsOf: buffer[start..<index])

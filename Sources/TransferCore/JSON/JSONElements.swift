@@ -49,6 +49,8 @@ package struct JSONElements: Sendable {
 
 /// Finds the ends of JSON values.
 private struct JSONScanner {
+    // Bounds: single bytes are read by `current` alone, which compares the position with the count. Slices begin at an earlier
+    // position and end at one that is at most the count: only an unterminated string passes it, and that returns no value.
     let input: UnsafeBufferPointer<UInt8>
     var position = 0
 

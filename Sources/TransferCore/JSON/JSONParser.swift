@@ -23,7 +23,7 @@ extension JSON {
     /// - Source: RFC 8259.
     public init(parsing bytes: some Collection<UInt8>, depth: Int = Self.defaultDepth) throws(JSONError) {
         let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { buffer in
-            Self.parse(UnsafeBufferPointer(rebasing: buffer[...]), depth)
+            Self.parse(buffer, depth)
         }
         self = try (result ?? Array(bytes).withUnsafeBufferPointer { Self.parse($0, depth) }).get()
     }
@@ -50,6 +50,8 @@ extension JSON {
 
 /// A recursive descent parser with a limited depth.
 private struct JSONParser {
+    // Bounds: the position starts at 0 and is advanced past a byte that `current` returned, or past bytes whose number was
+    // compared with what remains, so it is at most the count. Slices lie between two positions.
     let input: UnsafeBufferPointer<UInt8>
     var position = 0
 

@@ -3,7 +3,8 @@ internal import TransferCore
 
 /// Performs the requests of a ``RobotsFetch``.
 ///
-/// `@unchecked` because its state is accessed only on its event loop.
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. `RobotsBook` begins there, the timer is
+/// passed to it by `execute`, and the transport calls a receiver there.
 final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
     private var fetch: RobotsFetch
     private let agent: String

@@ -3,7 +3,8 @@ internal import TransferCore
 
 /// One request of a download with its exchange.
 ///
-/// Its variables are used on its event loop only, after the request was started; hence `@unchecked`.
+/// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. The run reaches them by
+/// `DownloadRun.onEventLoop`, and the transport calls a receiver there.
 final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
     let run: DownloadRun
     let plan: FetchPlan

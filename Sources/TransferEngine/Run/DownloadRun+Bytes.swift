@@ -22,7 +22,7 @@ extension DownloadRun {
                 return self.compare(body, count, index, offset, exchange)
             case .small: try exchange.small?.append(body)
             case .partial(let skip, let offset, let count):
-                if skip > 0, try !self.holds(UnsafeRawBufferPointer(rebasing: body[..<skip]), at: offset) {
+                if skip > 0, try !self.holds(body.part(0..<skip), at: offset) {
                     self.handle { $0.repetitionDiffers(number, self.now) }
                     return .close
                 }
@@ -31,7 +31,7 @@ extension DownloadRun {
                     self.handle { $0.unexpectedBytes(number, now) }
                     return .close
                 }
-                let kept = UnsafeRawBufferPointer(rebasing: body[skip..<skip + count])
+                let kept = body.part(skip..<skip + count)
                 try file.write(kept, extent: extent)
                 exchange.digests?.update(kept)
                 self.handle { $0.wrote(count, of: body.count - skip, number, now) }
@@ -62,8 +62,8 @@ extension DownloadRun {
         _ offset: Int64,
         _ exchange: DownloadExchange
     ) -> ReadDecision {
-        let bytes = UnsafeRawBufferPointer(rebasing: body[..<count])
-        let rest = UnsafeRawBufferPointer(rebasing: body[count...])
+        let bytes = body.part(0..<count)
+        let rest = body.part(count..<body.count)
         let agree: Bool
         if let receiver = self.comparingReceiver {
             agree = receiver.holds(bytes, at: offset)
@@ -71,7 +71,7 @@ extension DownloadRun {
             agree =
                 index + count <= exchange.expected.count
                 && exchange.expected.withUnsafeBytes {
-                    UnsafeRawBufferPointer(rebasing: $0[index..<index + count]).elementsEqual(bytes)
+                    $0.part(index..<index + count).elementsEqual(bytes)
                 }
         }
         exchange.digests?.update(bytes)
@@ -119,7 +119,7 @@ extension DownloadRun {
         _ now: Int64
     ) -> ReadDecision {
         if skip > 0, let receiver = self.comparingReceiver,
-            !receiver.holds(UnsafeRawBufferPointer(rebasing: body[..<skip]), at: offset)
+            !receiver.holds(body.part(0..<skip), at: offset)
         {
             self.handle {
                 $0.failed(TransferFailure(.cannotResume, "the file changed on the server while it was being read"))
@@ -127,10 +127,10 @@ extension DownloadRun {
             return .close
         }
         if skip == body.count { return .read }
-        let rest = UnsafeRawBufferPointer(rebasing: body[skip...])
+        let rest = body.part(skip..<body.count)
         // The bytes that follow the repeated ones may have to be compared first.
         if count == 0, skip > 0 { return self.received(rest, on: exchange) }
-        let new = UnsafeRawBufferPointer(rebasing: rest[..<count])
+        let new = rest.part(0..<count)
         switch self.options.destination {
         case .stream(let sink):
             self.write(new, of: rest.count, to: sink, exchange)

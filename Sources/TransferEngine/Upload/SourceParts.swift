@@ -72,7 +72,7 @@ struct SourceParts: Sendable {
         while offset < range.upperBound {
             let (piece, count) = try self.piece(at: offset, atMost: range.upperBound - offset)
             let start = Int(offset - range.lowerBound)
-            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + Int(count)])
+            let space = buffer.part(start..<start + Int(count))
             switch piece {
             case .bytes(let bytes): space.copyBytes(from: bytes)
             case .file(let file, let inFile, _):
@@ -103,7 +103,7 @@ struct SourceParts: Sendable {
             let count = Int(next - offset)
             var failure: TransferFailure?
             buffer.withUnsafeMutableBytes { space in
-                let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+                let space = space.part(0..<count)
                 do throws(TransferFailure) { try self.read(offset..<next, into: space) } catch { failure = error }
                 if failure == nil { digests.update(UnsafeRawBufferPointer(space)) }
             }

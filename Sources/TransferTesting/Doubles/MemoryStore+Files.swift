@@ -131,7 +131,7 @@ final class MemoryPartialFile: PartialFile {
             }
             // Copying element by element takes seconds in a debug build.
             partial.bytes.withUnsafeMutableBytes { space in
-                UnsafeMutableRawBufferPointer(rebasing: space[Int(offset)..<Int(end)]).copyMemory(from: bytes)
+                space.part(Int(offset)..<Int(end)).copyMemory(from: bytes)
             }
             partial.extents = Self.inserting(offset..<end, into: partial.extents)
             state.partials[self.path] = partial

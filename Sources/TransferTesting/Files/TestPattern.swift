@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
+import TransferCore
 
 /// Pseudo-random content in which each byte is a function of a seed and the byte's offset.
 ///
@@ -69,7 +70,7 @@ public struct TestPattern: Sendable, Hashable {
             let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 { return "\(path) cannot be read: \(String(cString: strerror(errno)))" }
             if count == 0 { break }
-            let wrong = buffer.withUnsafeBytes { self.firstDifference(in: .init(rebasing: $0[..<count]), from: offset) }
+            let wrong = buffer.withUnsafeBytes { self.firstDifference(in: $0.part(0..<count), from: offset) }
             if let wrong, wrong < length { return "\(path) has a wrong byte at offset \(wrong) of \(length)" }
             offset += Int64(count)
         }

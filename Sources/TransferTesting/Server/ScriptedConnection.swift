@@ -4,6 +4,7 @@ import NIOPosix
 import NIOSSL
 
 import Platform
+import TransferCore
 
 /// Runs the steps of a connection's replies in order, as fast as the peer reads.
 final class ScriptedConnection: ChannelInboundHandler {
@@ -160,7 +161,7 @@ final class ScriptedConnection: ChannelInboundHandler {
         var buffer = context.channel.allocator.buffer(capacity: count + 16)
         if chunked { buffer.writeString(String(count, radix: 16) + "\r\n") }
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-            pattern.fill(UnsafeMutableRawBufferPointer(rebasing: space[..<count]), from: range.lowerBound)
+            pattern.fill(space.part(0..<count), from: range.lowerBound)
             return count
         }
         if chunked { buffer.writeString("\r\n") }

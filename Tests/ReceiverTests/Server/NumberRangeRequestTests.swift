@@ -82,6 +82,38 @@ struct NumberRangeRequestTests {
         #expect(try bench.request("HEAD", "/a").fields["Content-Length"] == "\(Int64.max)")
     }
 
+    @Test("are accepted or refused in fields, forms and stored texts")
+    func fields() throws {
+        let proxies = try #require(TrustedProxies(parsing: ["10.0.0.0/8"]))
+        for text in EdgeNumbers.texts {
+            for entry in ["10.0.0.0/\(text)", "fd00::/\(text)", "::\(text)/8", "\(text).0.0.1"] {
+                _ = TrustedProxies(parsing: [entry])
+            }
+            for fields: HeaderFields in [
+                ["Forwarded": "for=\"[::1]:\(text)\";host=\"h:\(text)\";proto=\(text), for=192.0.2.1:\(text)"],
+                ["X-Forwarded-For": "192.0.2.1:\(text), \(text)", "X-Forwarded-Host": "h:\(text)"],
+            ] {
+                _ = ClientOrigin(fields, peer: "10.0.0.1", proxies: proxies)
+            }
+            _ = WantedDigest.algorithm("sha-256=\(text), sha-512=1")
+            _ = PasswordHash(text: "pbkdf2-sha256$\(text)$00$\(String(repeating: "00", count: 32))")
+            let boundary = Array("b".utf8)
+            var form = FormParser(boundary: boundary)
+            let content =
+                "--b\r\nContent-Disposition: form-data; name=\"\(text)\"; filename*\(text)=x\r\n\r\n\(text)\r\n--b--"
+            Array(content.utf8).withUnsafeBytes { bytes in try? form.take(bytes) { _ in } }
+        }
+        let link = """
+            {"token":"t","origin":"file","path":["a"],"size":1,"modified":2,"inode":"3","created":4,"expires":5,"downloads":6,\
+            "revoked":7}
+            """
+        for origin in ["option", "request", "upload"] {
+            for text in EdgeNumbers.variants(of: link.replacing("\"file\"", with: "\"\(origin)\"")) {
+                _ = (try? JSON(parsing: text)).flatMap { StoredLink(json: $0)?.json }
+            }
+        }
+    }
+
     @Test("are accepted or refused in the records of links and uploads")
     func records() throws {
         for left in Self.integers {

@@ -153,7 +153,7 @@ extension UploadArea {
             let count = file.read(into: buffer, at: offset)
             guard count >= 0 else { throw UploadRefusal(number: Int32(clamping: -count), "reading the upload") }
             if count == 0 { return digest.finalized() }
-            digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            digest.update(UnsafeRawBufferPointer(buffer.part(0..<count)))
             offset += Int64(count)
         }
     }

@@ -84,13 +84,15 @@ struct FormParser: Sendable {
         _ bytes: UnsafeRawBufferPointer,
         _ tell: (Event) throws(UploadRefusal) -> Void
     ) throws(UploadRefusal) -> Int {
+        // Bounds: the position is at most the count. It moves to an offset that a search returned, past a delimiter that was
+        // found complete, or past a CR LF: in the states `head` and `blankLine` it is at one, of which both bytes are there.
         var position = 0
         while true {
             switch self.state {
             case .preamble, .content:
                 let (found, safe) = self.search(bytes, from: position)
                 if case .content = self.state, safe > position {
-                    try tell(.content(UnsafeRawBufferPointer(rebasing: bytes[position..<safe])))
+                    try tell(.content(bytes.part(position..<safe)))
                 }
                 position = safe
                 guard found else { return position }
