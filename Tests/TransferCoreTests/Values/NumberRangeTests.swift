@@ -83,7 +83,7 @@ struct NumberRangeTests {
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                     + String($0, radix: 16) + "\r\nabc"
             }
-        for message in heads.flatMap { EdgeNumbers.variants(of: $0) } + sizes {
+        for message in heads.flatMap({ EdgeNumbers.variants(of: $0) }) + sizes {
             for isHeadRequest in [false, true] {
                 var parser = ResponseParser(isHeadRequest: isHeadRequest)
                 Array(message.utf8)
