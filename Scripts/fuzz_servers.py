@@ -382,7 +382,7 @@ class Server:
 
 class Serve(Server):
     program = "serve"
-    # Excluded: --listen is always given; --qr/--no-qr are a choice of one.
+    # --listen is always given, --tls-key with its certificate.
     flags = {
         "--base-path": ["/files"],
         "--trusted-proxy": ["127.0.0.0/8"],
