@@ -262,8 +262,10 @@ class Server:
     program = None
     flags = {}
 
-    def __init__(self, rng, work):
+    def __init__(self, rng, work, choice, isOther):
         self.work = work
+        self.choice = choice
+        self.isOther = isOther
         self.port = free_port()
         self.tls = False
         self.prefix = ""
@@ -288,8 +290,8 @@ class Server:
         return path
 
     def choose(self, rng):
-        """Arguments for a random half of the options."""
-        chosen = [name for name in self.flags if rng.random() < 0.5]
+        """A random half of the options; the next server has the other half."""
+        chosen = [name for name in self.flags if (self.choice.random() < 0.5) != self.isOther]
         for one, other in self.exclusive:
             if one in chosen and other in chosen:
                 chosen.remove(rng.choice([one, other]))
@@ -380,7 +382,7 @@ class Server:
 
 class Serve(Server):
     program = "serve"
-    # Excluded: --listen is always given; --qr/--no-qr are a choice of one.
+    # --listen is always given, --tls-key with its certificate.
     flags = {
         "--base-path": ["/files"],
         "--trusted-proxy": ["127.0.0.0/8"],
@@ -636,7 +638,9 @@ class Run:
     def round(self, number, seconds):
         kind = self.kinds[number % len(self.kinds)]
         work = os.path.realpath(tempfile.mkdtemp(prefix="martlet-fuzz-"))
-        server = kind(random.Random(f"{self.options.seed}/{number}"), work)
+        turn = number // len(self.kinds)
+        choice = random.Random(f"{self.options.seed}/options/{turn // 2}")
+        server = kind(random.Random(f"{self.options.seed}/{number}"), work, choice, turn % 2 == 1)
         self.used[kind.program].update(argument for argument in server.arguments if argument.startswith("--"))
         self.failure = None
         self.recent = []
