@@ -547,6 +547,8 @@ class Daemon(Server):
         "--rpc-allow-origin": ["http://example.org:8000"],
         "--rpc-allow-host": ["example.org"],
         "--insecure-notifications": [],
+        "--deny-private-addresses": [],
+        "--allow-addresses": ["127.0.0.1:1,10.0.0.0/8,nas.local"],
         "--max-concurrent-downloads": ["3"],
         "--max-download-result": ["100"],
         "--outage-timeout": ["0"],
