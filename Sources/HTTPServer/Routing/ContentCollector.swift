@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
 /// Collects the content of a request within limits.
 package final class ContentCollector {
     /// The reason why content is not collected.
@@ -72,7 +74,7 @@ package final class ContentCollector {
     private func examine(_ more: UnsafeRawBufferPointer) throws(Refusal) {
         guard let limit = self.screened?.limit else { return }
         let room = limit - self.bytes.count
-        guard self.screened?.screen.admits(UnsafeRawBufferPointer(rebasing: more.prefix(room))) == true else {
+        guard self.screened?.screen.admits(more.part(0..<min(max(0, room), more.count))) == true else {
             guard more.count <= room else { throw .unauthenticated(limit: limit) }
             return
         }

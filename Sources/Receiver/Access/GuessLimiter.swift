@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
+internal import HTTPServer
 
 /// Limits how fast credentials can be guessed, per address and in total.
 ///
@@ -51,7 +51,7 @@ struct GuessLimiter: Sendable {
     /// The number of wrong credentials of an address that are recognized when they are repeated.
     static let mostRepeated = 8
 
-    private var records: [String: Record] = [:]
+    private var records: [ClientNetwork: Record] = [:]
     private var minute: ContinuousClock.Instant?
     private var failuresInMinute = 0
 
@@ -68,7 +68,7 @@ struct GuessLimiter: Sendable {
     ///   - now: The current time.
     /// - Returns: The decision. If it may, ``failed(_:credential:at:)`` or ``succeeded(_:slot:)`` follows.
     mutating func admit(_ address: String, credential: Int, at now: ContinuousClock.Instant) -> Admission {
-        let key = Self.key(address)
+        let key = ClientNetwork(address)
         guard var record = self.records[key], now - record.lastFailure <= Self.memory else {
             return .checked(slot: nil)
         }
@@ -89,7 +89,7 @@ struct GuessLimiter: Sendable {
 
     /// Returns the slot of a right credential, so that the next one can be checked at once.
     mutating func succeeded(_ address: String, slot: ContinuousClock.Instant?) {
-        let key = Self.key(address)
+        let key = ClientNetwork(address)
         guard let slot, self.records[key]?.slot?.end == slot else { return }
         self.records[key]?.slot = nil
     }
@@ -101,7 +101,7 @@ struct GuessLimiter: Sendable {
     ///   - credential: A hash of the credential.
     ///   - now: The current time.
     mutating func failed(_ address: String, credential: Int, at now: ContinuousClock.Instant) {
-        let key = Self.key(address)
+        let key = ClientNetwork(address)
         var record = self.records[key] ?? Record(lastFailure: now, refusedUntil: now)
         if now - record.lastFailure > Self.memory {
             record = Record(lastFailure: now, refusedUntil: now, counted: record.counted)
@@ -151,13 +151,5 @@ struct GuessLimiter: Sendable {
         let times = self.records.values.map(\.lastFailure).sorted()
         let limit = times[times.count / 2]
         self.records = self.records.filter { $0.value.lastFailure > limit }
-    }
-
-    /// An IPv4 address, or the first 64 bits of an IPv6 address: one client usually has all addresses of such a network.
-    private static func key(_ address: String) -> String {
-        guard address.contains(":"), !address.hasPrefix("::ffff:"), let bytes = IPAddress.v6(address) else {
-            return address
-        }
-        return Hexadecimal.encode(bytes.prefix(8))
     }
 }

@@ -119,7 +119,7 @@ enum ForwardedFields {
             guard let name = RequestPolicy.name(text) else { return nil }
             address = name
         }
-        guard !address.contains("%"), IPAddress.v4(address) != nil || IPAddress.v6(address) != nil else { return nil }
+        guard NetworkAddress(address.utf8) != nil else { return nil }
         return address
     }
 

@@ -17,9 +17,7 @@ package struct TrustedProxies: Sendable, Hashable {
     package init?(parsing entries: [String]) {
         for entry in entries {
             let halves = entry.split(separator: "/", omittingEmptySubsequences: false)
-            let address = String(halves[0])
-            let most = IPAddress.v4(address) != nil ? 32 : IPAddress.v6(address) != nil ? 128 : -1
-            guard most > 0, !address.contains("%"), halves.count <= 2 else { return nil }
+            guard let most = NetworkAddress(halves[0].utf8)?.writtenBitCount, halves.count <= 2 else { return nil }
             guard halves.count == 2 else { continue }
             let digits = halves[1]
             guard digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let bits = Int(digits), bits <= most else {

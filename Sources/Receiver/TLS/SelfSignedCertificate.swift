@@ -119,7 +119,8 @@ public struct SelfSignedCertificate: Sendable {
         return (hosts + [address.host] + more)
             .filter { seen.insert($0).inserted && !["::", "0.0.0.0"].contains($0) }
             .compactMap { host in
-                if let bytes = IPAddress.v4(host) ?? IPAddress.v6(host) { return DER.value(0x87, bytes) }
+                let address = NetworkAddress(host.utf8.prefix { $0 != 0x25 })
+                if let address { return DER.value(0x87, address.bytes) }
                 guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
                 return DER.value(0x82, Array(host.utf8))
             }

@@ -56,8 +56,12 @@ package struct AddressRule: Sendable, Hashable {
         if name == "localhost" || name.hasSuffix(".localhost") {
             return self.judge(.loopback, address: "127.0.0.1", host: host, port: port)
         }
-        guard let parsed = NetworkAddress(name.utf8) ?? NetworkAddress(shortIPv4: name.utf8) else { return nil }
-        return self.judge(AddressKind(parsed), address: String(name), host: host, port: port)
+        // `012.0.0.1` is 12.0.0.1 for some programs, and 10.0.0.1 for others.
+        for reading in [NetworkAddress(name.utf8), NetworkAddress(shortIPv4: name.utf8)].compactMap({ $0 }) {
+            let kind = self.judge(AddressKind(reading), address: String(name), host: host, port: port)
+            if let kind { return kind }
+        }
+        return nil
     }
 
     private func judge(_ kind: AddressKind?, address: String, host: String, port: Int) -> AddressKind? {

@@ -2,17 +2,17 @@
 /// An IPv4 or IPv6 address as bytes, for comparing with networks.
 ///
 /// An IPv4 address written as an IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address.
-struct NetworkAddress: Hashable, Sendable {
+package struct NetworkAddress: Hashable, Sendable {
     /// Four bytes or sixteen.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The number of bits of the form in which the address was written: 32 or 128.
-    let writtenBitCount: Int
+    package let writtenBitCount: Int
 
     /// The number of bits of the address: 32 or 128.
-    var bitCount: Int { self.bytes.count * 8 }
+    package var bitCount: Int { self.bytes.count * 8 }
 
     /// Parses an address without brackets, or returns `nil` if the text is not an address.
-    init?(_ text: some Collection<UInt8>) {
+    package init?(_ text: some Collection<UInt8>) {
         if let four = IPv6Address.ipv4(text) {
             self.bytes = four
             self.writtenBitCount = 32

@@ -89,6 +89,8 @@ struct AddressRuleTests {
         for host in [
             "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7f.1", "017700000001", "0177.0.0.01",
             "10.65535", "::1", "localhost", "localhost.", "a.localhost", "127.0.0.1.", "0", "169.254.43518",
+            "012.0.0.1",
+            "010.0.0.1", "0300.0250.0.1",
         ] {
             #expect(rule.refusal(ofHost: host, port: 80) != nil, "\(host)")
         }
