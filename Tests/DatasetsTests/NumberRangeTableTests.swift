@@ -13,7 +13,7 @@ struct NumberRangeTableTests {
             #"{"url":"http://h/1","key":"2","sha256":"3","length":4,"size":5,"row":6,"error_code":7,"x":8.5e3}"#,
             #"{"url":9,"key":1e3}"#,
         ]
-        for line in lines.flatMap { EdgeNumbers.variants(of: $0) } {
+        for line in lines.flatMap({ EdgeNumbers.variants(of: $0) }) {
             for parser in [
                 TableParser(.jsonl), TableParser(reportWithAllFailed: true), TableParser(reportWithAllFailed: false),
             ] {

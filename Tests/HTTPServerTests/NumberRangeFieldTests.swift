@@ -10,7 +10,7 @@ struct NumberRangeFieldTests {
     @Test("a range is within the representation", arguments: [0, 1, 100, 1 << 53, Int64.max - 1, .max])
     func ranges(length: Int64) {
         let fields = ["bytes=0-9", "bytes=5-", "bytes=-5", "bytes=1-2,3-4", "bytes= 7 - 8 "]
-        for field in fields.flatMap { EdgeNumbers.variants(of: $0) } {
+        for field in fields.flatMap({ EdgeNumbers.variants(of: $0) }) {
             guard case .part(let range) = ByteRangeRequest.of(field, length: length) else { continue }
             #expect(range.lowerBound >= 0 && range.upperBound <= length && !range.isEmpty)
         }

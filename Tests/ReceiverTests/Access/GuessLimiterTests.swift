@@ -48,27 +48,27 @@ struct GuessLimiterTests {
     func concurrency() {
         var limiter = GuessLimiter()
         var now = Self.start
-        for index in 0..<GuessLimiter.free { _ = self.present(index, from: "a", to: &limiter, at: now) }
+        for index in 0..<GuessLimiter.free { _ = self.present(index, from: "10.0.0.1", to: &limiter, at: now) }
         for round in 1...20 {
             now += GuessLimiter.interval
-            let admissions = (0..<100).map { limiter.admit("a", credential: round * 1000 + $0, at: now) }
+            let admissions = (0..<100).map { limiter.admit("10.0.0.1", credential: round * 1000 + $0, at: now) }
             let slots = admissions.compactMap { if case .checked(let slot) = $0 { slot } else { nil } }
             #expect(slots.count == 1)
             // The connections of one client present the same one.
             for _ in 0..<16 {
-                #expect(limiter.admit("a", credential: round * 1000, at: now) == .checked(slot: nil))
+                #expect(limiter.admit("10.0.0.1", credential: round * 1000, at: now) == .checked(slot: nil))
             }
             // A slow check: its second is over, another credential has the next one.
             now += GuessLimiter.interval
-            guard case .checked(let next?) = limiter.admit("a", credential: -round, at: now) else {
+            guard case .checked(let next?) = limiter.admit("10.0.0.1", credential: -round, at: now) else {
                 Issue.record("not checked")
                 return
             }
-            limiter.succeeded("a", slot: slots.first ?? nil)
-            #expect(limiter.admit("a", credential: 1, at: now) != .checked(slot: nil))
-            limiter.succeeded("a", slot: next)
-            #expect(self.present(-1, isRight: true, from: "a", to: &limiter, at: now))
-            if round % 2 == 0 { limiter.failed("a", credential: round * 1000, at: now) }
+            limiter.succeeded("10.0.0.1", slot: slots.first ?? nil)
+            #expect(limiter.admit("10.0.0.1", credential: 1, at: now) != .checked(slot: nil))
+            limiter.succeeded("10.0.0.1", slot: next)
+            #expect(self.present(-1, isRight: true, from: "10.0.0.1", to: &limiter, at: now))
+            if round % 2 == 0 { limiter.failed("10.0.0.1", credential: round * 1000, at: now) }
         }
     }
 
@@ -87,7 +87,7 @@ struct GuessLimiterTests {
         // An address without failures is not refused.
         #expect(self.present(1, isRight: true, from: "192.0.2.1", to: &limiter, at: now))
         let later = now + .seconds(100)
-        for index in 0..<GuessLimiter.free { #expect(self.present(index, from: "a", to: &limiter, at: later)) }
+        for index in 0..<GuessLimiter.free { #expect(self.present(index, from: "10.0.0.1", to: &limiter, at: later)) }
     }
 
     @Test("One address alone does not slow down others")
@@ -95,9 +95,10 @@ struct GuessLimiterTests {
         var limiter = GuessLimiter()
         for index in 0..<600 {
             let now = Self.start + GuessLimiter.interval * index
-            #expect(self.present(index, from: "a", to: &limiter, at: now))
+            #expect(self.present(index, from: "10.0.0.1", to: &limiter, at: now))
             if index % 60 == 30 {
-                for index in 0..<3 { #expect(self.present(index, from: "b\(now)", to: &limiter, at: now)) }
+                let other = "10.2.0.\(index / 60)"
+                for index in 0..<3 { #expect(self.present(index, from: other, to: &limiter, at: now)) }
             }
         }
     }
@@ -166,7 +167,8 @@ struct GuessLimiterTests {
         for number in 0..<20_000 {
             now += .milliseconds(Int64(random.next() % 4))
             let address = Int(random.next() % 400)
-            let isChecked = self.present(number, from: "\(address)", to: &limiter, at: Self.start + now)
+            let name = "10.1.\(address / 256).\(address % 256)"
+            let isChecked = self.present(number, from: name, to: &limiter, at: Self.start + now)
             if last[address] == nil { #expect(isChecked) }
             guard isChecked else { continue }
             checked += 1
