@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import FoundationEssentials
 import TransferCore
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// Generates the manual page with roff's man macros from the definitions of the argument parser.
 ///

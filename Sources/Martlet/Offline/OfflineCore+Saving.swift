@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FoundationEssentials
 internal import Synchronization
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 
 /// Adding downloads, and writing the list.
 extension OfflineCore {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import FileStorage
-internal import FoundationEssentials
 internal import TransferEngine
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 
 /// The file of a list: a snapshot, to which changes are appended.
 ///

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import FileStorage
-internal import FoundationEssentials
 internal import TransferEngine
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
 
 /// Data for resuming a download: the resource, the bytes received, and the location of the partial file.
 ///
