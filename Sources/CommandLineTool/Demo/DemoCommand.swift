@@ -56,4 +56,9 @@ struct DemoCommand: ParsableCommand {
         guard self.parent != nil || self.program.isEmpty else { throw BadValue("the demo has no arguments") }
         return plan
     }
+
+    /// Parses the arguments of `martlet demo`.
+    ///
+    /// - Throws: ``BadValue`` or ArgumentParser's error.
+    static func plan(_ arguments: [String]) throws -> DemoPlan { try Self.parse(arguments).plan() }
 }

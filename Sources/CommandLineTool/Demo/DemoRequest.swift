@@ -33,10 +33,14 @@ struct DemoRequest: Sendable, Equatable {
         return partial.isEmpty ? .none : .unknown
     }
 
+    /// The complete lines of a log.
+    static func complete(_ log: String) -> Substring {
+        log.lastIndex(of: "\n").map { log[...$0] } ?? ""
+    }
+
     /// The GET requests in a log; other lines, and an incomplete last one, are left out.
     static func parse(_ log: String) -> [DemoRequest] {
-        let end = log.lastIndex(of: "\n") ?? log.startIndex
-        return log[..<end].split(separator: "\n")
+        self.complete(log).split(separator: "\n")
             .compactMap { line in
                 // PEER - USER [TIME] "GET PATH HTTP/1.1" STATUS SIZE
                 let parts = line.split(separator: "\"", omittingEmptySubsequences: false)

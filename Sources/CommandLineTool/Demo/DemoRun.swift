@@ -42,7 +42,7 @@ struct DemoRun {
                 let verdict = try run.perform(step)
                 for line in verdict.lines { stage.say("   " + line) }
                 if let failure = verdict.failure { throw failure }
-                stage.say("   held: \(step.claim)")
+                stage.say("   held: \(verdict.claim)")
             }
         } catch {
             return self.report(error, stage, errors)
@@ -140,21 +140,22 @@ struct DemoRun {
 
     private func resume(_ attempt: Int) throws -> DemoVerdict {
         let served = try self.serve(DemoPlan.large, self.plan.size)
+        let before = self.logged
         let (command, received) = try self.interrupt(attempt)
-        let start = self.stage.directory.text(Self.accessLog).utf8.count
+        // Its request is logged first, so that the second one is recognized.
+        try self.waitForRequests([DemoPlan.large], after: before) { _ in true }
+        let start = self.logged
         var resumption = DemoResumption(
             size: self.plan.size,
             received: received,
             end: try self.again(command),
             requests: [],
             served: served,
-            downloaded: self.stage.directory.digest(DemoPlan.large)
+            downloaded: self.stage.directory.digest(DemoPlan.large),
+            isBootKnown: DemoStage.isBootKnown
         )
-        // The server writes its log a few times per second.
-        resumption.requests = try self.stage.wait(for: "the second request in the server's log") {
-            let requests = self.requests(after: start)
-            return DemoRequest.resumed(requests) != .none || requests.contains { $0.status == 200 && $0.bytes != nil }
-                ? requests : nil
+        resumption.requests = try self.waitForRequests([DemoPlan.large], after: start) {
+            $0.status == 206 || $0.bytes != nil
         }
         if resumption.isUnmeasured { throw TooLate(reason: "the server could not measure the response") }
         return resumption.verdict
@@ -183,6 +184,7 @@ struct DemoRun {
         let served = try DemoPlan.names.map { try self.serve($0, self.plan.listedSize) }
         try directory.write(DemoPlan.names.map { self.server + $0 + "\n" }.joined(), to: "list.txt")
         let daemon = try self.startDaemon()
+        let before = self.logged
         let rate = DemoPlan.rate(self.plan.listedRate, attempt: attempt)
         try self.complete(DemoPlan.add("list.txt", rate: rate))
         let watcher = try self.startWaiting()
@@ -201,20 +203,15 @@ struct DemoRun {
         guard received.contains(where: { $0 > 0 }) else { throw TooLate(reason: "the list ended before the kill") }
         let sum = Quantity.bytes(received.reduce(0, +))
         self.stage.say("   kill -9 of the daemon, after \(sum) of \(Quantity.bytes(self.plan.listSize))")
-        let start = directory.text(Self.accessLog).utf8.count
+        let names = DemoPlan.names
+        let interrupted = names.indices.filter { received[$0] > 0 }.map { names[$0] }
+        try self.waitForRequests(interrupted, after: before) { _ in true }
+        let start = self.logged
         let restarted = try self.startDaemon()
         let end = try self.stage.end(of: try self.startWaiting(), "martlet wait", log: "wait.log")
         restarted.signal(SIGTERM)
         _ = try self.stage.end(of: restarted, "martlet daemon", log: "daemon.log")
-        var requests: [DemoRequest] = []
-        let names = DemoPlan.names
-        _ = try self.stage.wait(for: "the requests in the server's log") {
-            requests = self.requests(after: start)
-            return names.indices.allSatisfy { index in
-                received[index] == 0 || requests.contains { $0.path == "/" + names[index] && $0.status == 206 }
-                    || requests.contains { $0.path == "/" + names[index] && $0.bytes != nil }
-            } ? () : nil
-        }
+        let requests = try self.waitForRequests(interrupted, after: start) { $0.status == 206 || $0.bytes != nil }
         let entries = names.indices.map { index in
             DemoListing.Entry(
                 name: names[index],
@@ -224,7 +221,7 @@ struct DemoRun {
                 downloaded: directory.digest("files/" + names[index])
             )
         }
-        return DemoListing(entries: entries, end: end, requests: requests).verdict
+        return DemoListing(entries: entries, end: end, requests: requests, isBootKnown: DemoStage.isBootKnown).verdict
     }
 
     /// The size of a listed file's partial file; `nil` without one.
@@ -270,10 +267,29 @@ struct DemoRun {
         try self.stage.directory.writeRandom("www/" + name, size: size) { try self.stage.check() }
     }
 
-    /// The requests that the server logged after the first bytes of its log.
-    private func requests(after count: Int) -> [DemoRequest] {
-        let log = self.stage.directory.text(Self.accessLog).utf8.dropFirst(count)
-        return DemoRequest.parse(String(decoding: Array(log), as: UTF8.self))
+    /// The number of bytes of the server's log, all of complete lines.
+    private var logged: Int { DemoRequest.complete(self.stage.directory.text(Self.accessLog)).utf8.count }
+
+    /// Waits until the server has logged a request for each of the files; it writes its log a few times per second.
+    ///
+    /// - Parameters:
+    ///   - names: The files.
+    ///   - count: The number of bytes of the log to leave out.
+    ///   - isWanted: Whether a request is one of those waited for.
+    /// - Returns: All requests logged.
+    /// - Throws: ``DemoStage/Interruption``.
+    @discardableResult
+    private func waitForRequests(
+        _ names: [String],
+        after count: Int,
+        _ isWanted: (DemoRequest) -> Bool
+    ) throws -> [DemoRequest] {
+        try self.stage.wait(for: "the requests in the server's log", log: "serve.log") {
+            let log = self.stage.directory.text(Self.accessLog).utf8.dropFirst(count)
+            let requests = DemoRequest.parse(String(decoding: Array(log), as: UTF8.self))
+            let isComplete = names.allSatisfy { name in requests.contains { $0.path == "/" + name && isWanted($0) } }
+            return isComplete ? requests : nil
+        }
     }
 
     private func failure(_ name: String, _ end: ChildProcess.End?, _ log: String) -> BadValue {

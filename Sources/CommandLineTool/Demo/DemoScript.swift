@@ -18,15 +18,6 @@ enum DemoScript {
             case .list: "3. A daemon downloads a list of five files, and is killed."
             }
         }
-
-        /// What is shown, if the step held.
-        var claim: String {
-            switch self {
-            case .resumption: "the second run received only the missing bytes; the digests are equal"
-            case .replacement: "the download restarted; it mixes nothing of the first version"
-            case .list: "the queue survived, and its files continued where they were"
-            }
-        }
     }
 
     /// The steps in their order.

@@ -60,6 +60,10 @@ final class DemoStage {
         self.directory = try DemoDirectory()
     }
 
+    /// Whether the system reports the current boot, by which partial files are known to be those of a killed process,
+    /// and not those of a crashed machine.
+    static var isBootKnown: Bool { access("/proc/sys/kernel/random/boot_id", R_OK) == 0 }
+
     /// Writes lines to standard output.
     func say(_ lines: String...) { self.output.write(lines.map { $0 + "\n" }.joined()) }
 
