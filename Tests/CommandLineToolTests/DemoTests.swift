@@ -175,6 +175,12 @@ import Testing
 
     // MARK: The log and the texts
 
+    @Test func aFailureIsExplainedByTheLastMessage() {
+        #expect(DemoText.reason(in: "failed: a: no space\n0 finished, 1 failed\n") == "failed: a: no space")
+        #expect(DemoText.reason(in: "one\ntwo\n") == "two")
+        #expect(DemoText.reason(in: "") == nil)
+    }
+
     @Test func requestsAreReadFromTheCompleteLinesOfTheAccessLog() {
         let log = """
             127.0.0.1 - - [26/Nov/2026:00:35:02 +0000] "GET /large.bin HTTP/1.1" 200 -

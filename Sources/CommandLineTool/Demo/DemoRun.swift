@@ -33,41 +33,54 @@ struct DemoRun {
             return Self.failed
         }
         let start = ContinuousClock.now
+        let end: End
         do {
-            defer { stage.close() }
-            stage.say(DemoScript.title)
-            let run = try DemoRun(stage, plan)
-            for step in DemoScript.steps {
-                stage.say("", step.heading)
-                let verdict = try run.perform(step)
-                for line in verdict.lines { stage.say("   " + line) }
-                if let failure = verdict.failure { throw failure }
-                stage.say("   held: \(verdict.claim)")
-            }
+            try self.perform(plan, on: stage)
+            end = End(status: ExitStatus.success, output: DemoScript.success(after: ContinuousClock.now - start))
         } catch {
-            return self.report(error, stage, errors)
+            end = self.end(error, stage)
         }
-        stage.say("", DemoScript.success(after: ContinuousClock.now - start))
-        stage.say(DemoScript.more)
-        return ExitStatus.success
+        stage.close()
+        if let line = end.output { stage.say("", line) }
+        if let line = end.error { errors.write("martlet: \(line)\n") }
+        if end.status == ExitStatus.success { stage.say(DemoScript.more) }
+        return end.status
     }
 
-    private static func report(_ error: any Error, _ stage: DemoStage, _ errors: OutputStream) -> Int32 {
+    /// The end of a demo.
+    private struct End {
+        var status: Int32
+        /// The line for standard output.
+        var output: String?
+        /// The message for standard error.
+        var error: String?
+    }
+
+    /// Performs all steps.
+    private static func perform(_ plan: DemoPlan, on stage: DemoStage) throws {
+        stage.say(DemoScript.title)
+        let run = try DemoRun(stage, plan)
+        for step in DemoScript.steps {
+            stage.say("", step.heading)
+            let verdict = try run.perform(step)
+            for line in verdict.lines { stage.say("   " + line) }
+            if let failure = verdict.failure { throw failure }
+            stage.say("   held: \(verdict.claim)")
+        }
+    }
+
+    private static func end(_ error: any Error, _ stage: DemoStage) -> End {
         switch error {
         case let failure as DemoVerdict.Mismatch:
             stage.say("   NOT HELD: expected \(failure.expected)", "             seen     \(failure.seen)")
-            return Self.failed
+            return End(status: self.failed, output: DemoScript.failure)
         case DemoStage.Interruption.signal:
-            errors.write("martlet: the demo was interrupted; its processes are ended, its directory is removed\n")
-            return ExitStatus.interrupted
-        case DemoStage.Interruption.closedOutput: return ExitStatus.fileIO
+            return End(status: ExitStatus.interrupted, error: "the demo was interrupted; its directory is removed")
+        case DemoStage.Interruption.closedOutput: return End(status: ExitStatus.fileIO)
         case DemoStage.Interruption.timeout(let what, let log):
-            let line = log.map { "; \($0)" } ?? ""
-            errors.write("martlet: the demo waited for \(what)\(line)\n")
-            return Self.failed
-        default:
-            errors.write("martlet: \(error)\n")
-            return Self.failed
+            let reason = log.flatMap { stage.reason(in: $0) }.map { "; the last message: \($0)" } ?? ""
+            return End(status: self.failed, error: "the demo waited for \(what)\(reason)")
+        default: return End(status: self.failed, error: "\(error)")
         }
     }
 
@@ -82,7 +95,7 @@ struct DemoRun {
             let text = stage.directory.text("serve.log")
             if let url = DemoScript.address(in: text) { return url }
             guard let end = process.end else { return nil }
-            throw BadValue("the server ended with \(DemoText.end(end)): \(stage.lastLine(of: "serve.log") ?? "")")
+            throw BadValue("the server ended with \(DemoText.end(end)): \(stage.reason(in: "serve.log") ?? "")")
         }
         stage.say("server: martlet serve, at \(self.server)")
     }
@@ -293,7 +306,7 @@ struct DemoRun {
     }
 
     private func failure(_ name: String, _ end: ChildProcess.End?, _ log: String) -> BadValue {
-        let line = self.stage.lastLine(of: log).map { ": \($0)" } ?? ""
+        let line = self.stage.reason(in: log).map { ": \($0)" } ?? ""
         return BadValue("\(name) ended with \(end.map { DemoText.end($0) } ?? "no status")\(line)")
     }
 }

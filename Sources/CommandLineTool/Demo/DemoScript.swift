@@ -31,6 +31,9 @@ enum DemoScript {
         "All three held, in \(Quantity.elapsed(duration)). The temporary directory is removed."
     }
 
+    /// The line after a step that did not hold.
+    static let failure = "A step did not hold. The temporary directory is removed."
+
     /// The last lines: where to continue.
     static let more = """
         Next, in a checkout: five programs that use the library, ./martlet example NAME

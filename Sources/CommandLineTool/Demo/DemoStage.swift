@@ -77,7 +77,7 @@ final class DemoStage {
     ///
     /// - Parameters:
     ///   - what: What is waited for, for the message.
-    ///   - log: A file in the directory whose last line explains a timeout.
+    ///   - log: A file in the directory that explains a timeout.
     ///   - observe: Called about forty times a second.
     /// - Returns: The value.
     /// - Throws: ``Interruption``, and what the closure throws.
@@ -135,9 +135,9 @@ final class DemoStage {
         return end
     }
 
-    /// The last line of a file in the directory, for a message.
-    func lastLine(of log: String) -> String? {
-        self.directory.text(log).split(separator: "\n").last.map { DisplayText.clean(String($0)) }
+    /// The line of a log in the directory that explains a failure; `nil` if it is empty.
+    func reason(in log: String) -> String? {
+        DemoText.reason(in: self.directory.text(log)).map { DisplayText.clean($0) }
     }
 
     /// Ends all processes and removes the directory.
@@ -151,6 +151,12 @@ final class DemoStage {
         }
         for process in self.processes { process.signal(SIGKILL) }
         for process in self.processes { while process.end == nil { poll(nil, 0, 5) } }
+        // The socket of a state directory with a long path is elsewhere. Only an empty directory is removed.
+        if let state = try? StateDirectory(self.directory.path("state")), state.hasDistantSocket {
+            let socket = state.socketPath
+            unlink(socket)
+            rmdir(String(socket[..<(socket.lastIndex(of: "/") ?? socket.startIndex)]))
+        }
         self.directory.remove()
     }
 }

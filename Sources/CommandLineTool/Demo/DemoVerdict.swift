@@ -30,6 +30,13 @@ enum DemoText {
     /// Why less is kept than otherwise; see Docs/Limitations.md.
     static let unknownBoot = "without /proc the boot is unknown: only bytes synced to the disk are kept"
 
+    /// The line of a command's output that explains its failure: the last message, or else the last line.
+    static func reason(in output: String) -> String? {
+        let lines = output.split(separator: "\n").map(String.init)
+        let messages = ["failed: ", "martlet: ", "Error: "]
+        return lines.last { line in messages.contains { line.hasPrefix($0) } } ?? lines.last
+    }
+
     /// How a process ended.
     static func end(_ end: ChildProcess.End) -> String {
         switch end {
