@@ -20,7 +20,7 @@ import Testing
     private static let resumptions: [(change: @Sendable (inout DemoResumption) -> Void, seen: String?)] = [
         ({ _ in }, nil),
         ({ $0.end = .exited(2) }, "exit status 2"),
-        ({ $0.end = .signalled(11) }, "an end by signal 11"),
+        ({ $0.end = .signalled(11) }, "signal 11"),
         ({ $0.requests = [Self.request(200, Self.size)] }, "no response 206"),
         ({ $0.requests = [Self.request(206, nil)] }, "a response 206 without its size"),
         ({ $0.requests = [Self.request(206, nil), Self.request(206, 28 << 20)] }, nil),
@@ -174,6 +174,15 @@ import Testing
     }
 
     // MARK: The log and the texts
+
+    @Test func anUnexpectedEndIsExplained() {
+        func text(_ end: ChildProcess.End, isProcMounted: Bool = true) -> String {
+            DemoText.ended("martlet get", end, reason: "failed: a", isProcMounted: isProcMounted)
+        }
+        #expect(text(.exited(9)) == "martlet get ended with exit status 9: failed: a")
+        #expect(text(.signalled(11)) == "martlet get was ended by signal 11: failed: a")
+        #expect(text(.signalled(4), isProcMounted: false).hasSuffix("mount it"))
+    }
 
     @Test func aFailureIsExplainedByTheLastMessage() {
         #expect(DemoText.reason(in: "failed: a: no space\n0 finished, 1 failed\n") == "failed: a: no space")

@@ -95,7 +95,7 @@ struct DemoRun {
             let text = stage.directory.text("serve.log")
             if let url = DemoScript.address(in: text) { return url }
             guard let end = process.end else { return nil }
-            throw BadValue("the server ended with \(DemoText.end(end)): \(stage.reason(in: "serve.log") ?? "")")
+            throw Self.failure("martlet serve", end, "serve.log", stage)
         }
         stage.say("server: martlet serve, at \(self.server)")
     }
@@ -306,7 +306,11 @@ struct DemoRun {
     }
 
     private func failure(_ name: String, _ end: ChildProcess.End?, _ log: String) -> BadValue {
-        let line = self.stage.reason(in: log).map { ": \($0)" } ?? ""
-        return BadValue("\(name) ended with \(end.map { DemoText.end($0) } ?? "no status")\(line)")
+        Self.failure(name, end ?? .exited(127), log, self.stage)
+    }
+
+    private static func failure(_ name: String, _ end: ChildProcess.End, _ log: String, _ stage: DemoStage) -> BadValue
+    {
+        BadValue(DemoText.ended(name, end, reason: stage.reason(in: log), isProcMounted: DemoStage.isBootKnown))
     }
 }

@@ -41,8 +41,24 @@ enum DemoText {
     static func end(_ end: ChildProcess.End) -> String {
         switch end {
         case .exited(let status): "exit status \(status)"
-        case .signalled(let number): "an end by signal \(number)"
+        case .signalled(let number): "signal \(number)"
         }
+    }
+
+    /// The message for a process that ended unexpectedly.
+    ///
+    /// - Parameters:
+    ///   - name: The command.
+    ///   - end: How it ended.
+    ///   - reason: What it printed last.
+    ///   - isProcMounted: Whether the system has /proc.
+    /// - Returns: The message.
+    static func ended(_ name: String, _ end: ChildProcess.End, reason: String?, isProcMounted: Bool) -> String {
+        let message = reason.map { ": \($0)" } ?? ""
+        guard case .signalled(let number) = end else { return "\(name) ended with \(self.end(end))\(message)" }
+        // SIGILL of libdispatch, which counts its threads in /proc.
+        let hint = number == 4 && !isProcMounted ? "; without /proc the Swift runtime can do that: mount it" : message
+        return "\(name) was ended by signal \(number)\(hint)"
     }
 
     /// A quotient with two decimals; rounded up, so that no excess is hidden.
