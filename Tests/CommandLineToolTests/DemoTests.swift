@@ -222,12 +222,13 @@ import Testing
             #expect(DemoPlan.size(count) == text)
             #expect(try ByteSize.parse(text) == count)
         }
+        #expect(DemoPlan(size: DemoPlan.smallestSize).listedSize > 256 << 10)
         #expect(DemoPlan.rate(10 << 20, attempt: 2) == 5 << 19)
     }
 
     @Test func theHiddenOptionsAreChecked() throws {
         #expect(try DemoCommand.plan([]) == DemoPlan())
-        #expect(try DemoCommand.plan(["--size", "1M", "--rate", "64K"]).size == 1 << 20)
+        #expect(try DemoCommand.plan(["--size", "4M", "--rate", "64K"]).size == 4 << 20)
         #expect(throws: (any Error).self) { try DemoCommand.plan(["--size", "1000"]) }
         #expect(throws: (any Error).self) { try DemoCommand.plan(["--rate", "0"]) }
         #expect(throws: (any Error).self) { try DemoCommand.plan(["--", "/bin/true"]) }

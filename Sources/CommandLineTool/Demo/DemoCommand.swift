@@ -50,8 +50,8 @@ struct DemoCommand: ParsableCommand {
         var plan = DemoPlan()
         if let size = self.size { plan.size = size }
         if let rate = self.rate { plan.rate = rate }
-        guard plan.size >= 1 << 20, plan.rate >= 64 << 10 else {
-            throw BadValue("--size must be at least 1M, and --rate at least 64K")
+        guard plan.size >= DemoPlan.smallestSize, plan.rate >= 64 << 10 else {
+            throw BadValue("--size must be at least 4M, and --rate at least 64K")
         }
         guard self.parent != nil || self.program.isEmpty else { throw BadValue("the demo has no arguments") }
         return plan

@@ -8,6 +8,9 @@ struct DemoPlan: Sendable, Equatable {
     /// The maximum time for each observation, such as the end of a download.
     var limit: Duration = .seconds(120)
 
+    /// The minimum of ``size``: files of the list of 256 KiB or less would have no partial file.
+    static let smallestSize: Int64 = 4 << 20
+
     /// The name of the large file on the server.
     static let large = "large.bin"
 

@@ -110,7 +110,7 @@ enum ParentLink {
 
     /// Becomes a program that is killed when its parent ends.
     ///
-    /// Where the system has no such setting, the program is not killed.
+    /// On a system without this setting, the program is not killed.
     ///
     /// - Source: prctl(2), `PR_SET_PDEATHSIG`; preserved over execve(2).
     /// - Parameters:

@@ -12,6 +12,9 @@ struct DemoRun {
     /// The exit status if a step did not hold, or could not be performed.
     private static let failed: Int32 = 1
 
+    /// The file with the server's output.
+    private static let serverLog = "serve.log"
+
     /// The name of the server's access log.
     private static let accessLog = "access.log"
 
@@ -77,6 +80,8 @@ struct DemoRun {
         case DemoStage.Interruption.signal:
             return End(status: ExitStatus.interrupted, error: "the demo was interrupted; its directory is removed")
         case DemoStage.Interruption.closedOutput: return End(status: ExitStatus.fileIO)
+        case DemoStage.Interruption.serverEnded(let end):
+            return self.end(self.failure("martlet serve", end, self.serverLog, stage), stage)
         case DemoStage.Interruption.timeout(let what, let log):
             let reason = log.flatMap { stage.reason(in: $0) }.map { "; the last message: \($0)" } ?? ""
             return End(status: self.failed, error: "the demo waited for \(what)\(reason)")
@@ -90,12 +95,10 @@ struct DemoRun {
         self.plan = plan
         for name in ["www", "files"] { try stage.directory.make(name) }
         let words = ["serve", "www", "--read-only", "--listen", "127.0.0.1:0", "--access-log", Self.accessLog]
-        let process = try stage.start(words, log: "serve.log")
+        let process = try stage.start(words, log: Self.serverLog)
+        stage.server = process
         self.server = try stage.wait(for: "the server's address") {
-            let text = stage.directory.text("serve.log")
-            if let url = DemoScript.address(in: text) { return url }
-            guard let end = process.end else { return nil }
-            throw Self.failure("martlet serve", end, "serve.log", stage)
+            DemoScript.address(in: stage.directory.text(Self.serverLog))
         }
         stage.say("server: martlet serve, at \(self.server)")
     }
@@ -297,7 +300,7 @@ struct DemoRun {
         after count: Int,
         _ isWanted: (DemoRequest) -> Bool
     ) throws -> [DemoRequest] {
-        try self.stage.wait(for: "the requests in the server's log", log: "serve.log") {
+        try self.stage.wait(for: "the requests in the server's log", log: Self.serverLog) {
             let log = self.stage.directory.text(Self.accessLog).utf8.dropFirst(count)
             let requests = DemoRequest.parse(String(decoding: Array(log), as: UTF8.self))
             let isComplete = names.allSatisfy { name in requests.contains { $0.path == "/" + name && isWanted($0) } }

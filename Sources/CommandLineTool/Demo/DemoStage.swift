@@ -13,6 +13,8 @@ final class DemoStage {
         case signal
         /// The reader of standard output has closed it.
         case closedOutput
+        /// The server ended.
+        case serverEnded(ChildProcess.End)
         /// An observation did not come within its limit.
         case timeout(String, log: String?)
     }
@@ -21,6 +23,8 @@ final class DemoStage {
     let directory: DemoDirectory
     /// Whether the progress of the commands is drawn on the terminal.
     let isLive: Bool
+    /// The server, without which every wait ends.
+    var server: DemoProcess?
 
     private let executable: String
     private let output = OutputStream(STDOUT_FILENO)
@@ -28,6 +32,8 @@ final class DemoStage {
     private let isStopped: StopFlag
     private let limit: Duration
     private var processes: [DemoProcess] = []
+    /// The processes that can draw on the terminal.
+    private var shown: [DemoProcess] = []
 
     private final class StopFlag: Sendable {
         let value = Atomic(false)
@@ -71,12 +77,13 @@ final class DemoStage {
     func check() throws(Interruption) {
         if self.isStopped.value.load(ordering: .acquiring) { throw .signal }
         if self.output.isBroken { throw .closedOutput }
+        if let end = self.server?.end { throw .serverEnded(end) }
     }
 
     /// Waits until a closure returns a value.
     ///
     /// - Parameters:
-    ///   - what: What is waited for, for the message.
+    ///   - what: The awaited event, for the message.
     ///   - log: A file in the directory that explains a timeout.
     ///   - observe: Called about forty times a second.
     /// - Returns: The value.
@@ -116,6 +123,7 @@ final class DemoStage {
             errors: isShown && self.isLive ? .inherited : file
         )
         self.processes.append(process)
+        if isShown { self.shown.append(process) }
         return process
     }
 
@@ -142,8 +150,12 @@ final class DemoStage {
 
     /// Ends all processes and removes the directory.
     ///
-    /// The processes get four seconds to stop.
+    /// The server and the daemon get four seconds to stop.
     func close() {
+        // Their advice on how to continue does not apply to the demo.
+        let running = self.shown.filter { $0.end == nil }
+        for process in running { process.signal(SIGKILL) }
+        if self.isLive, !running.isEmpty { self.say("") }
         for process in self.processes { process.signal(SIGTERM) }
         let deadline = ContinuousClock.now + .seconds(4)
         while self.processes.contains(where: { $0.end == nil }), ContinuousClock.now < deadline {

@@ -5,16 +5,16 @@ import Control
 struct DemoVerdict: Sendable, Equatable {
     /// The observations, as lines for people.
     var lines: [String]
-    /// What was shown, if the step held.
+    /// The claim that the step shows.
     var claim: String
     /// The first observation that is not as expected; `nil` if the step held.
     var failure: Mismatch?
 
     /// An observation that differs from what was expected.
     struct Mismatch: Error, Sendable, Equatable {
-        /// What was expected.
+        /// The expected observation.
         var expected: String
-        /// What was seen.
+        /// The actual observation.
         var seen: String
     }
 }
@@ -50,7 +50,7 @@ enum DemoText {
     /// - Parameters:
     ///   - name: The command.
     ///   - end: How it ended.
-    ///   - reason: What it printed last.
+    ///   - reason: Its last message.
     ///   - isProcMounted: Whether the system has /proc.
     /// - Returns: The message.
     static func ended(_ name: String, _ end: ChildProcess.End, reason: String?, isProcMounted: Bool) -> String {
@@ -70,7 +70,7 @@ enum DemoText {
     }
 }
 
-/// What was observed of a download that was killed and run again.
+/// The observations of a download after a kill and a second run.
 struct DemoResumption: Sendable, Equatable {
     /// The size of the file.
     var size: Int64
@@ -158,7 +158,7 @@ struct DemoResumption: Sendable, Equatable {
     }
 }
 
-/// What was observed of a download whose file was replaced on the server while a partial file existed.
+/// The observations of a download whose file was replaced on the server while a partial file existed.
 struct DemoReplacement: Sendable, Equatable {
     /// The number of bytes of the first version in the partial file.
     var received: Int64
@@ -199,7 +199,7 @@ struct DemoReplacement: Sendable, Equatable {
     }
 }
 
-/// What was observed of a list in a daemon that was killed and started again.
+/// The observations of a list in a daemon after a kill and a second start.
 struct DemoListing: Sendable, Equatable {
     /// One file of the list.
     struct Entry: Sendable, Equatable {
