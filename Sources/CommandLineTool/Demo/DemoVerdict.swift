@@ -50,14 +50,15 @@ enum DemoText {
     /// - Parameters:
     ///   - name: The command.
     ///   - end: How it ended.
-    ///   - reason: Its last message.
+    ///   - reason: Its last message; a process that a signal ended has none.
     ///   - isProcMounted: Whether the system has /proc.
     /// - Returns: The message.
     static func ended(_ name: String, _ end: ChildProcess.End, reason: String?, isProcMounted: Bool) -> String {
-        let message = reason.map { ": \($0)" } ?? ""
-        guard case .signalled(let number) = end else { return "\(name) ended with \(self.end(end))\(message)" }
+        guard case .signalled(let number) = end else {
+            return "\(name) ended with \(self.end(end))" + (reason.map { ": \($0)" } ?? "")
+        }
         // SIGILL of libdispatch, which counts its threads in /proc.
-        let hint = number == 4 && !isProcMounted ? "; without /proc the Swift runtime can do that: mount it" : message
+        let hint = number == 4 && !isProcMounted ? "; without /proc the Swift runtime can do that: mount it" : ""
         return "\(name) was ended by signal \(number)\(hint)"
     }
 
