@@ -65,6 +65,9 @@ final class BuiltProgram: Sendable {
         }
     }
 
+    /// Sends it a signal.
+    func signal(_ number: Int32) { _ = kill(self.process.processIdentifier, number) }
+
     /// Ends it with SIGKILL, and returns when it has ended.
     func endAtOnce() async {
         _ = kill(self.process.processIdentifier, SIGKILL)

@@ -8,7 +8,10 @@ struct MartletCommand: ParsableCommand {
         commandName: "martlet",
         abstract: "Transfer files over HTTP and HTTPS, and resume them after interruptions.",
         version: "martlet \(MartletVersion.text)",
-        subcommands: [GetCommand.self, PutCommand.self, ServeCommand.self, LinksCommand.self, ManualCommand.self],
+        subcommands: [
+            GetCommand.self, PutCommand.self, ServeCommand.self, LinksCommand.self, DemoCommand.self,
+            ManualCommand.self,
+        ],
         groupedSubcommands: [
             CommandGroup(
                 name: "The daemon's queue:",
