@@ -44,5 +44,11 @@ struct NamedPipe: Sendable {
     func sendLine() { _ = Platform.write(self.descriptor, "\n", 1) }
 
     /// To be called at the end.
-    func close() { _ = Platform.close(self.descriptor) }
+    ///
+    /// The name is removed first: a command that opens the pipe later would wait for another end for ever, and, as it has
+    /// inherited the output of the tests, whoever reads that would wait, too.
+    func close() {
+        unlink(self.path)
+        _ = Platform.close(self.descriptor)
+    }
 }
