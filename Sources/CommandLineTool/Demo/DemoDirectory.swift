@@ -85,7 +85,7 @@ struct DemoDirectory {
         while true {
             let count = buffer.withUnsafeMutableBytes { bytes in
                 let count = file.read(into: bytes, at: offset)
-                if count > 0 { digest.update(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
+                if count > 0 { digest.update(UnsafeRawBufferPointer(bytes.part(0..<count))) }
                 return count
             }
             if count < 0 { return nil }
@@ -161,6 +161,7 @@ struct DemoContent {
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
             var offset = 0
+            // Bounds: the buffer has `count` bytes, and each offset below is less.
             while offset < count {
                 state &+= 0x9E37_79B9_7F4A_7C15
                 var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
