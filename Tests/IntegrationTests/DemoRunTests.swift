@@ -30,17 +30,27 @@ struct DemoRunTests {
 
     /// Whether a server accepts connections on a port of this machine.
     private func isServing(_ port: UInt16) -> Bool {
+        let descriptor = self.connection(to: port)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// Connects to a port of this machine; -1 if nothing listens there.
+    private func connection(to port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, SocketType.stream, 0)
-        defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        return withUnsafePointer(to: &address) { pointer in
+        let isConnected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
+        if isConnected { return descriptor }
+        close(descriptor)
+        return -1
     }
 
     @Test func allStepsHoldAndNothingIsLeft() async throws {
@@ -73,9 +83,14 @@ struct DemoRunTests {
         let place = try TemporaryDirectory()
         let demo = try self.demo(place, "--rate", "64K")
         let port = try await self.port(demo)
-        #expect(self.isServing(port))
+        let connection = self.connection(to: port)
+        try #require(connection >= 0)
+        defer { close(connection) }
         await demo.endAtOnce()
-        while self.isServing(port) { try await Task.sleep(for: .milliseconds(20)) }
+        // The connection ends with its server.
+        var end = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&end, 1, 30_000) == 1)
+        #expect(!self.isServing(port))
     }
     #endif
 }

@@ -299,9 +299,8 @@ struct FailureOptions: ParsableArguments {
         help: ArgumentHelp(
             "Fail a file that stays slower than this many bytes per second; 0 for none. (default: 0, tables: 1K)",
             discussion: """
-                Only if nothing is lost by that: what was transferred is kept, and the server would continue it. Time in \
-                which --limit-rate, the disk or the reader of the output sets the rate does not count. Other mirrors \
-                are tried first.
+                Only if the server would continue what is kept. Time in which --limit-rate, the disk or the reader of \
+                the output sets the rate does not count. Other mirrors are tried first.
                 """,
             valueName: "size"
         ),

@@ -78,7 +78,7 @@ extension DownloadMachine {
 
     /// Ends the run, or its use of a source, if it is slower than its floor.
     ///
-    /// Only if nothing is lost by it: what was received is kept, and the server continues it.
+    /// Only if the server would continue what is kept: all of a partial file, and of a small one from 16 KiB on.
     ///
     /// - Returns: Whether it is.
     private mutating func isBelow(_ floor: SpeedFloor, _ now: Int64) -> Bool {
@@ -100,7 +100,7 @@ extension DownloadMachine {
         return true
     }
 
-    /// Whether the received bytes are kept and the server would continue them.
+    /// Whether the server would continue the bytes that are kept.
     private var canContinueLater: Bool {
         guard self.terms.asksForWhole, !self.history.ranges.isRefused, !self.holdsWrongBytes else { return false }
         switch self.phase {
