@@ -19,7 +19,9 @@ let package = Package(
                 .product(name: "TransferTesting", package: "martlet"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
-        )
+        ),
+        // The program of Docs/Tutorial.md.
+        .executableTarget(name: "Collect", dependencies: [.product(name: "Martlet", package: "martlet")]),
     ],
     swiftLanguageModes: [.v6]
 )
