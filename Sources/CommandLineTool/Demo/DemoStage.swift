@@ -70,8 +70,13 @@ final class DemoStage {
     /// and not those of a crashed machine.
     static var isBootKnown: Bool { access("/proc/sys/kernel/random/boot_id", R_OK) == 0 }
 
-    /// Writes lines to standard output.
-    func say(_ lines: String...) { self.output.write(lines.map { $0 + "\n" }.joined()) }
+    /// Writes lines to standard output, wrapped to the terminal's width.
+    func say(_ lines: String...) {
+        let columns = self.isLive ? Terminal.size(STDOUT_FILENO).columns : .max
+        let wrapped = lines.joined(separator: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+            .flatMap { DemoText.wrapped(String($0), columns: columns) }
+        self.output.write(wrapped.map { $0 + "\n" }.joined())
+    }
 
     /// Throws if the demo is to end.
     func check() throws(Interruption) {
