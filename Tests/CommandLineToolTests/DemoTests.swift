@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Platform
 import Testing
 
 @testable import CommandLineTool
@@ -211,6 +212,25 @@ import Testing
         let error = #expect(throws: BadValue.self) { try directory.requireSpace(.max) }
         #expect(error?.description.contains("set TMPDIR to a directory with more space") == true)
     }
+
+    #if os(Linux)
+    @Test func anOutputThatCannotBeWrittenIsReportedUnlessItsReaderEnded() throws {
+        signal(SIGPIPE, SIG_IGN)
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        close(ends[0])
+        let full = open("/dev/full", O_WRONLY)
+        defer { for descriptor in [ends[1], full] { close(descriptor) } }
+        let messages = [ends[1], full]
+            .map { descriptor in
+                let stream = OutputStream(descriptor)
+                stream.write("a")
+                #expect(stream.isBroken)
+                return DemoText.brokenOutput(stream.failure)
+            }
+        #expect(messages[0] == nil && messages[1]?.hasPrefix("cannot write to standard output: No space") == true)
+    }
+    #endif
 
     @Test func aFailureIsExplainedByTheLastMessage() {
         #expect(DemoText.reason(in: "failed: a: no space\n0 finished, 1 failed\n") == "failed: a: no space")

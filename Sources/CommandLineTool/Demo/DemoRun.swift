@@ -79,7 +79,8 @@ struct DemoRun {
             return End(status: self.failed, output: DemoScript.failure)
         case DemoStage.Interruption.signal:
             return End(status: ExitStatus.interrupted, error: "the demo was interrupted; its directory is removed")
-        case DemoStage.Interruption.closedOutput: return End(status: ExitStatus.fileIO)
+        case DemoStage.Interruption.brokenOutput(let number):
+            return End(status: ExitStatus.fileIO, error: DemoText.brokenOutput(number))
         case DemoStage.Interruption.serverEnded(let end):
             return self.end(self.failure("martlet serve", end, self.serverLog, stage), stage)
         case DemoStage.Interruption.timeout(let what, let log):
