@@ -4,6 +4,7 @@ import base64
 import html
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -56,6 +57,7 @@ class Terminal:
 
     def close(self):
         self.tmux("kill-server")
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def spans(line, codes=None):
