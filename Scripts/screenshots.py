@@ -57,10 +57,10 @@ def picture(driver, path):
     print(f"{path}: {len(content)} bytes")
 
 
-def media(driver, scheme, size, scale=1):
+def media(driver, scheme, size):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                           {"width": size[0], "height": size[1], "deviceScaleFactor": scale, "mobile": False})
+                           {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False})
     time.sleep(1.2)
 
 
@@ -83,13 +83,12 @@ def daemon_pictures(binary):
         terminal = Terminal([binary, "top", "--state-dir", daemon.state], 84, 22)
         terminal.wait("weights")
         time.sleep(60)
-        media(driver, "light", (1000, 660))
-        picture(driver, "Docs/Images/page-light.png")
-        media(driver, "dark", (1000, 660))
-        picture(driver, "Docs/Images/page-dark.png")
-        media(driver, "light", (360, 640), 1)
-        picture(driver, "Docs/Images/page-phone.png")
-        size, url = terminal.page()
+        # High enough for all transfers.
+        for scheme in ("light", "dark"):
+            media(driver, scheme, (1000, 720))
+            picture(driver, f"Docs/Images/page-{scheme}.png")
+        # A path that a user could have, instead of that of this run.
+        size, url = terminal.page({daemon.files: "/srv/downloads"})
         media(driver, "dark", size)
         driver.get(url)
         picture(driver, "Docs/Images/top.png")
@@ -127,9 +126,9 @@ def receiver_pictures(binary):
         time.sleep(1)
         proxy.delay = 0.03
         driver.find_element("css selector", "#files").send_keys("\n".join(paths))
-        for scheme, size, name in (("light", (1000, 720), "light"), ("dark", (1000, 720), "dark"), ("light", (360, 640), "phone")):
-            media(driver, scheme, size)
-            picture(driver, f"Docs/Images/receiver-{name}.png")
+        for scheme in ("light", "dark"):
+            media(driver, scheme, (1000, 860))
+            picture(driver, f"Docs/Images/receiver-{scheme}.png")
     finally:
         if driver:
             driver.quit()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Platform
 import Testing
 
 @testable import CommandLineTool
@@ -183,6 +184,53 @@ import Testing
         #expect(text(.signalled(11)) == "martlet get was ended by signal 11")
         #expect(text(.signalled(4), isProcMounted: false).hasSuffix("mount it"))
     }
+
+    @Test func linesAreWrappedAtSpacesToTheTerminalsWidth() {
+        let line = "   kept      19.4 MiB of the 19.4 MiB received before the kill"
+        #expect(DemoText.wrapped(line, columns: 80) == [line])
+        #expect(DemoText.wrapped(line, columns: .max) == [line])
+        let parts = DemoText.wrapped(line, columns: 40)
+        #expect(parts == ["   kept      19.4 MiB of the 19.4 MiB", "     received before the kill"])
+        // A word that does not fit stays in one piece.
+        #expect(DemoText.wrapped("  $ http://127.0.0.1", columns: 12) == ["  $", "    http://127.0.0.1"])
+        #expect(DemoText.wrapped("   1234567890", columns: 5) == ["   1234567890"])
+        #expect(DemoText.wrapped("", columns: 1) == [""])
+        #expect(DemoText.wrapped("    ", columns: 2) == ["    "])
+        for columns in 1...80 {
+            let words = DemoText.wrapped(line, columns: columns).joined(separator: " ").split(separator: " ")
+            #expect(words == line.split(separator: " "))
+        }
+    }
+
+    @Test func aDirectoryWithoutEnoughSpaceIsReported() throws {
+        let plan = DemoPlan()
+        #expect(plan.space > 3 * plan.size)
+        #expect(DemoPlan(size: .max).space > 0)
+        let directory = try DemoDirectory()
+        defer { directory.remove() }
+        try directory.requireSpace(1)
+        let error = #expect(throws: BadValue.self) { try directory.requireSpace(.max) }
+        #expect(error?.description.contains("set TMPDIR to a directory with more space") == true)
+    }
+
+    #if os(Linux)
+    @Test func anOutputThatCannotBeWrittenIsReportedUnlessItsReaderEnded() throws {
+        signal(SIGPIPE, SIG_IGN)
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        close(ends[0])
+        let full = open("/dev/full", O_WRONLY)
+        defer { for descriptor in [ends[1], full] { close(descriptor) } }
+        let messages = [ends[1], full]
+            .map { descriptor in
+                let stream = OutputStream(descriptor)
+                stream.write("a")
+                #expect(stream.isBroken)
+                return DemoText.brokenOutput(stream.failure)
+            }
+        #expect(messages[0] == nil && messages[1]?.hasPrefix("cannot write to standard output: No space") == true)
+    }
+    #endif
 
     @Test func aFailureIsExplainedByTheLastMessage() {
         #expect(DemoText.reason(in: "failed: a: no space\n0 finished, 1 failed\n") == "failed: a: no space")

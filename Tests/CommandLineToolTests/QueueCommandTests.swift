@@ -440,6 +440,21 @@ import TransferTesting
         #expect(table.line(held).hasSuffix("network unreachable since \(since), trying now: connection refused"))
     }
 
+    @Test func aNarrowTableLeavesOutColumnsBeforeItShortensNumbers() throws {
+        var running = try self.record(self.id, .active)
+        running.bytes = 36 << 20
+        running.total = 100 << 20
+        running.rate = 952 << 10
+        for columns in [80, 68, 60, 50, 40, 38] {
+            let table = TransferTable(columns: columns)
+            let line = table.line(running)
+            #expect(DisplayWidth.of(line) < columns)
+            #expect(line.contains("  36%  ") && line.hasSuffix("  a.bin") && !line.contains("…"), "\(columns): \(line)")
+            #expect(table.heading.contains("RATE") == (columns >= 50))
+            #expect(table.heading.contains("LEFT") == (columns > 68))
+        }
+    }
+
     @Test func showTellsAllDetails() async throws {
         let daemon = try await FakeDaemon.start()
         daemon.put(try self.record(self.id, .failed, code: 3))

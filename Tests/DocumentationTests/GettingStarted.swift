@@ -13,16 +13,17 @@ enum GettingStarted {
 
     static func readme() async throws {
         // snippet: readme
-        let session = try TransferSession()
-        let list = try await session.data(from: "https://example.org/list.txt")
-        for url in list.text.split(separator: "\n") {
-            do {
-                let file = try await session.download(from: String(url), to: .directory("downloads"))
-                print(file.path, file.size)
-            } catch let error as TransferError {
-                print(error.status ?? 0, error)
-            }
+        let session = try await TransferSession.open(.background(identifier: "org.example.reader"))
+        if CommandLine.arguments.count > 1 {
+            let task = try session.downloadTask(for: CommandLine.arguments[1], to: .directory("books"))
+            task.persistentInfo = "a book"
+            task.resume()  // survives kill -9 of this program from here on
         }
+        for task in await session.tasks().download {  // those of killed runs, too
+            let file = try await task.value
+            print(task.persistentInfo, "is at", file.path)
+        }
+        await session.close()
         // end
     }
 

@@ -8,7 +8,7 @@ import TransferTesting
 struct DemoRunTests {
     private func demo(_ place: TemporaryDirectory, _ options: String...) throws -> BuiltProgram {
         try BuiltProgram(
-            ["demo", "--size", "4M"] + options,
+            ["demo"] + (options.contains("--size") ? [] : ["--size", "4M"]) + options,
             environment: ["TMPDIR": place.path, "http_proxy": "http://127.0.0.1:1"],
             mergesErrors: true
         )
@@ -78,6 +78,29 @@ struct DemoRunTests {
         #expect(place.entries() == [])
     }
 
+    /// timeout(1) sends its signal to the process, and at once again to the process's group.
+    @Test func aRepeatedSignalDoesNotInterruptTheCleanUp() async throws {
+        let place = try TemporaryDirectory()
+        let demo = try self.demo(place, "--rate", "64K")
+        let port = try await self.port(demo)
+        demo.signal(SIGTERM)
+        // Not merged with the first one, which is taken after a moment.
+        usleep(5_000)
+        demo.signal(SIGTERM)
+        #expect(await demo.status == 130)
+        #expect(!self.isServing(port))
+        #expect(place.entries() == [])
+    }
+
+    @Test func aSizeThatDoesNotFitIsReportedAtOnce() async throws {
+        let place = try TemporaryDirectory()
+        let demo = try self.demo(place, "--size", "1000000T")
+        let output = await demo.everything()
+        #expect(await demo.status == 1)
+        #expect(output.contains("martlet: the demo needs "), "\(output)")
+        #expect(place.entries() == [])
+    }
+
     #if os(Linux)
     @Test func theProcessesEndWithAKilledDemo() async throws {
         let place = try TemporaryDirectory()
@@ -90,6 +113,9 @@ struct DemoRunTests {
         // The connection ends with its server.
         var end = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
         #expect(poll(&end, 1, 30_000) == 1)
+        // The kernel closes the files of a killed process one by one, the listening socket after the connections.
+        let deadline = ContinuousClock.now + .seconds(30)
+        while self.isServing(port), ContinuousClock.now < deadline { usleep(1_000) }
         #expect(!self.isServing(port))
     }
     #endif

@@ -26,6 +26,20 @@ struct DemoDirectory {
         self.path = made
     }
 
+    /// Checks that the filesystem has enough free space.
+    ///
+    /// - Parameter count: The number of bytes needed.
+    /// - Throws: ``BadValue`` if less is free.
+    func requireSpace(_ count: Int64) throws(BadValue) {
+        let directory = FileDescriptor(open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+        guard directory.raw >= 0, let free = FreeSpace.bytes(directory), free < count else { return }
+        let parent = self.path.prefix(upTo: self.path.lastIndex(of: "/") ?? self.path.endIndex)
+        throw BadValue(
+            "the demo needs \(Quantity.bytes(count)) in '\(DisplayText.clean(String(parent)))', where "
+                + "\(Quantity.bytes(free)) are free; set TMPDIR to a directory with more space"
+        )
+    }
+
     /// The path of an entry.
     func path(_ name: String) -> String { self.path + "/" + name }
 

@@ -23,6 +23,10 @@ struct DemoPlan: Sendable, Equatable {
     /// The size of all files in the list.
     var listSize: Int64 { self.listedSize * Int64(Self.names.count) }
 
+    /// The number of bytes that the directory needs: two versions of the large file on the server, the downloaded one, and
+    /// a few MiB for logs and the daemon's queue.
+    var space: Int64 { min(self.size, .max / 4) * 3 + (8 << 20) }
+
     /// The number of bytes of a download after which it is killed.
     static func mark(of size: Int64) -> Int64 { max(1, size * 2 / 5) }
 

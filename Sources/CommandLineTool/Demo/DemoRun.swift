@@ -79,7 +79,8 @@ struct DemoRun {
             return End(status: self.failed, output: DemoScript.failure)
         case DemoStage.Interruption.signal:
             return End(status: ExitStatus.interrupted, error: "the demo was interrupted; its directory is removed")
-        case DemoStage.Interruption.closedOutput: return End(status: ExitStatus.fileIO)
+        case DemoStage.Interruption.brokenOutput(let number):
+            return End(status: ExitStatus.fileIO, error: DemoText.brokenOutput(number))
         case DemoStage.Interruption.serverEnded(let end):
             return self.end(self.failure("martlet serve", end, self.serverLog, stage), stage)
         case DemoStage.Interruption.timeout(let what, let log):
@@ -93,6 +94,7 @@ struct DemoRun {
     private init(_ stage: DemoStage, _ plan: DemoPlan) throws {
         self.stage = stage
         self.plan = plan
+        try stage.directory.requireSpace(plan.space)
         for name in ["www", "files"] { try stage.directory.make(name) }
         let words = ["serve", "www", "--read-only", "--listen", "127.0.0.1:0", "--access-log", Self.accessLog]
         let process = try stage.start(words, log: Self.serverLog)
@@ -225,6 +227,7 @@ struct DemoRun {
         let start = self.logged
         let restarted = try self.startDaemon()
         let end = try self.stage.end(of: try self.startWaiting(), "martlet wait", log: "wait.log")
+        guard end == .exited(0) else { throw self.failure("martlet wait", end, "wait.log") }
         restarted.signal(SIGTERM)
         _ = try self.stage.end(of: restarted, "martlet daemon", log: "daemon.log")
         let requests = try self.waitForRequests(interrupted, after: start) { $0.status == 206 || $0.bytes != nil }

@@ -11,8 +11,8 @@ final class DemoStage {
     enum Interruption: Error {
         /// A signal.
         case signal
-        /// The reader of standard output has closed it.
-        case closedOutput
+        /// Standard output cannot be written; the error number is 0 or `EPIPE` if its reader has closed or abandoned it.
+        case brokenOutput(Int32)
         /// The server ended.
         case serverEnded(ChildProcess.End)
         /// An observation did not come within its limit.
@@ -70,13 +70,18 @@ final class DemoStage {
     /// and not those of a crashed machine.
     static var isBootKnown: Bool { access("/proc/sys/kernel/random/boot_id", R_OK) == 0 }
 
-    /// Writes lines to standard output.
-    func say(_ lines: String...) { self.output.write(lines.map { $0 + "\n" }.joined()) }
+    /// Writes lines to standard output, wrapped to the terminal's width.
+    func say(_ lines: String...) {
+        let columns = self.isLive ? Terminal.size(STDOUT_FILENO).columns : .max
+        let wrapped = lines.joined(separator: "\n").split(separator: "\n", omittingEmptySubsequences: false)
+            .flatMap { DemoText.wrapped(String($0), columns: columns) }
+        self.output.write(wrapped.map { $0 + "\n" }.joined())
+    }
 
     /// Throws if the demo is to end.
     func check() throws(Interruption) {
         if self.isStopped.value.load(ordering: .acquiring) { throw .signal }
-        if self.output.isBroken { throw .closedOutput }
+        if self.output.isBroken { throw .brokenOutput(self.output.failure) }
         if let end = self.server?.end { throw .serverEnded(end) }
     }
 
@@ -170,6 +175,14 @@ final class DemoStage {
             rmdir(String(socket[..<(socket.lastIndex(of: "/") ?? socket.startIndex)]))
         }
         self.directory.remove()
+    }
+}
+
+extension DemoText {
+    /// The message for standard output that cannot be written; `nil` if its reader ended, which knows that.
+    static func brokenOutput(_ number: Int32) -> String? {
+        guard number != 0, number != EPIPE else { return nil }
+        return "cannot write to standard output: \(String(cString: strerror(number))); the demo's directory is removed"
     }
 }
 

@@ -37,6 +37,24 @@ enum DemoText {
         return lines.last { line in messages.contains { line.hasPrefix($0) } } ?? lines.last
     }
 
+    /// Breaks a line at spaces, so that each part is shorter than a terminal's width.
+    ///
+    /// The parts after the first one are indented by two more columns. A longer word stays in one piece.
+    static func wrapped(_ line: String, columns: Int) -> [String] {
+        let indentation = String(line.prefix { $0 == " " })
+        var parts: [String] = []
+        var rest = line[...]
+        while rest.count >= columns {
+            let start = rest.firstIndex { $0 != " " } ?? rest.endIndex
+            let words = rest[start...]
+            let room = max(0, columns - rest.distance(from: rest.startIndex, to: start))
+            guard let space = words.prefix(room).lastIndex(of: " ") ?? words.firstIndex(of: " ") else { break }
+            parts.append(String(rest[..<space]))
+            rest = (indentation + "  " + words[space...].drop { $0 == " " })[...]
+        }
+        return parts + [String(rest)]
+    }
+
     /// How a process ended.
     static func end(_ end: ChildProcess.End) -> String {
         switch end {

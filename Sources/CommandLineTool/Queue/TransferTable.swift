@@ -19,13 +19,30 @@ struct TransferTable {
     /// The heading of the table.
     var heading: String { self.line("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME", "REASON") }
 
+    /// The widths of the columns with numbers: done, size, rate and time left.
+    private static let widths = [5, 8, 10, 7]
+
+    /// The minimum width of the name.
+    private static let leastName = 10
+
+    /// The numbers that are shown: in a narrow terminal without the time left, the size and the rate, in this order.
+    private var shownNumbers: [Int] {
+        var shown = Array(Self.widths.indices)
+        for number in [3, 1, 2] where self.columns.map({ Self.nameStart(shown) + Self.leastName >= $0 }) ?? false {
+            shown.removeAll { $0 == number }
+        }
+        return shown
+    }
+
     /// The width of the columns before the name.
-    private static let nameStart = 58
+    private static func nameStart(_ numbers: [Int]) -> Int {
+        numbers.reduce(Self.shortDigits + 12) { $0 + 2 + Self.widths[$1] }
+    }
 
     /// The width of the name column if the line has a reason, which is the last column and occupies the rest.
-    private var nameWidth: Int {
+    private func nameWidth(_ numbers: [Int]) -> Int {
         guard let columns = self.columns else { return 32 }
-        return min(32, max(10, (columns - 1 - Self.nameStart) / 3))
+        return min(32, max(Self.leastName, (columns - 1 - Self.nameStart(numbers)) / 3))
     }
 
     /// Formats a transfer.
@@ -77,15 +94,19 @@ struct TransferTable {
         _ reason: String
     ) -> String {
         var line = Self.fill(id, Self.shortDigits) + "  " + Self.fill(state, 8)
-        for (text, width) in [(done, 5), (size, 8), (rate, 10), (left, 7)] {
-            line += "  " + String(repeating: " ", count: max(0, width - text.count)) + text
+        let numbers = self.shownNumbers
+        let texts = [done, size, rate, left]
+        for number in numbers {
+            let text = texts[number]
+            line += "  " + String(repeating: " ", count: max(0, Self.widths[number] - text.count)) + text
         }
         let name = DisplayText.clean(name, asciiOnly: self.asciiOnly)
         if reason.isEmpty {
             line += "  " + name
         } else {
-            let short = DisplayText.elided(name, to: self.nameWidth, mark: self.mark)
-            line += "  " + short + String(repeating: " ", count: max(0, self.nameWidth - DisplayWidth.of(short)))
+            let width = self.nameWidth(numbers)
+            let short = DisplayText.elided(name, to: width, mark: self.mark)
+            line += "  " + short + String(repeating: " ", count: max(0, width - DisplayWidth.of(short)))
             let clean = DisplayText.clean(reason, asciiOnly: self.asciiOnly)
             // The start of the reason is the most useful part; the preceding columns stay complete.
             let room = self.columns.map { max(0, $0 - 1 - DisplayWidth.of(line) - 2) } ?? .max

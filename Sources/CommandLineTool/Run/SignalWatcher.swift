@@ -26,7 +26,8 @@ struct SignalWatcher {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - stop: Called at the first terminating signal; the second one ends the process immediately.
+    ///   - stop: Called at the first terminating signal; a later one ends the process immediately. Repetitions within
+    ///     half a second are ignored, because timeout(1) sends its signal to the process and then to its group.
     ///   - resized: Called when the size of the terminal has changed.
     ///   - other: Called with the number of any of the further signals; returns true if it terminates the run.
     /// - Throws: ``BadValue`` if no thread can be created.
@@ -38,7 +39,7 @@ struct SignalWatcher {
         let signals = self.signals
         try PosixThread.start {
             var signals = signals
-            var stopping = false
+            var stopped: ContinuousClock.Instant?
             while true {
                 var number: Int32 = 0
                 guard sigwait(&signals, &number) == 0 else { continue }
@@ -46,10 +47,10 @@ struct SignalWatcher {
                     resized()
                 } else if ![SIGINT, SIGTERM, SIGHUP].contains(number), !other(number) {
                     continue
-                } else if stopping {
-                    _exit(ExitStatus.interrupted)
+                } else if let first = stopped {
+                    if ContinuousClock.now - first >= .milliseconds(500) { _exit(ExitStatus.interrupted) }
                 } else {
-                    stopping = true
+                    stopped = .now
                     stop()
                 }
             }

@@ -10,12 +10,16 @@ final class OutputStream: Sendable {
 
     private let broken = Atomic<Bool>(false)
     private let hurried = Atomic<Bool>(false)
+    private let number = Atomic<Int32>(0)
 
     /// Creates a stream.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// Whether the reader has closed the descriptor, or was abandoned after ``hurry()``.
     var isBroken: Bool { self.broken.load(ordering: .relaxed) }
+
+    /// The error number of the failed write(2), `EPIPE` if the reader has closed the descriptor; 0 if none failed.
+    var failure: Int32 { self.number.load(ordering: .relaxed) }
 
     /// Limits the time for which a stalled reader is waited for to two seconds, from now on.
     func hurry() { self.hurried.store(true, ordering: .relaxed) }
@@ -45,6 +49,7 @@ final class OutputStream: Sendable {
             if count >= 0 {
                 rest = rest.part(count..<rest.count)
             } else if errno != EINTR && errno != EAGAIN {
+                self.number.store(errno, ordering: .relaxed)
                 self.broken.store(true, ordering: .relaxed)
             }
         }
