@@ -14,6 +14,17 @@ package enum SocketType {
     #endif
 }
 
+/// Arguments of getrusage(2).
+package enum ResourceUsage {
+    #if canImport(Glibc)
+    /// `RUSAGE_SELF`.
+    package static let ofProcess = RUSAGE_SELF.rawValue
+    #else
+    /// `RUSAGE_SELF`.
+    package static let ofProcess = RUSAGE_SELF
+    #endif
+}
+
 /// Errors of getaddrinfo(3).
 package enum AddressInfoError {
     /// Whether an error means that the name has no address; other errors are failures of the resolution.
