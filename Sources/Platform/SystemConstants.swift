@@ -25,6 +25,17 @@ package enum ResourceUsage {
     #endif
 }
 
+/// Numbers of clocks for clock_gettime(3).
+package enum ClockNumber {
+    #if canImport(Darwin)
+    /// A monotonic clock that is read fast and advances in steps of milliseconds.
+    package static let coarse = CLOCK_MONOTONIC_RAW_APPROX
+    #else
+    /// A monotonic clock that is read fast and advances in steps of milliseconds.
+    package static let coarse = CLOCK_MONOTONIC_COARSE
+    #endif
+}
+
 /// Errors of getaddrinfo(3).
 package enum AddressInfoError {
     /// Whether an error means that the name has no address; other errors are failures of the resolution.

@@ -7,6 +7,7 @@ struct MartletCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "martlet",
         abstract: "Transfer files over HTTP and HTTPS, and resume them after interruptions.",
+        usage: "martlet COMMAND [OPTIONS] [ARGUMENTS]",
         version: "martlet \(MartletVersion.text)",
         groupedSubcommands: Self.groups
     )

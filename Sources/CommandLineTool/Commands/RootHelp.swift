@@ -13,7 +13,7 @@ enum RootHelp {
               martlet demo       shows it in 20 seconds, without a network
               martlet get URL    downloads a file; if interrupted, run it again
 
-            USAGE: martlet COMMAND [OPTIONS] [ARGUMENTS]
+            USAGE: \(MartletCommand.configuration.usage ?? "")
 
             """
         for group in MartletCommand.groups {
