@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Dispatch
-import FoundationEssentials
 import Platform
 import HTTPTransport
 import Martlet
 import Synchronization
 import FileStorage
 import TransferEngine
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // Downloads the URLs of a list into a directory, by the engine alone or through a session, so that what the library adds
 // to a small transfer can be measured:  OverheadBenchmark engine|session LIST DIRECTORY CONNECTIONS

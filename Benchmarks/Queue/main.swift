@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
-import FoundationEssentials
 import Platform
 import QueueStore
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // A queue of many entries: adds them in batches of a thousand, lists pages at the beginning, in the middle and at the end,
 // opens the database again, and prints figures.  QueueBenchmark [COUNT [DIRECTORY [HOSTS]]]

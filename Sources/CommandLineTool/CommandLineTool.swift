@@ -33,6 +33,7 @@ public enum CommandLineTool {
     ///
     /// - Returns: The exit status, and the text to print to standard output and to standard error.
     static func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
+        if let message = UnknownCommand.message(for: arguments) { return (ExitStatus.usage, "", message + "\n") }
         do {
             var command = try MartletCommand.parseAsRoot(arguments)
             try command.run()
@@ -42,11 +43,9 @@ public enum CommandLineTool {
         } catch let error as BadValue {
             return (ExitStatus.usage, "", self.usage(error, of: arguments.first ?? "") + "\n")
         } catch {
-            if let url = arguments.first, url.contains("://") {
-                let shown = DisplayText.clean(url)
-                return (ExitStatus.usage, "", "Error: '\(shown)' is not a command; write martlet get \(shown)\n")
-            }
             let message = MartletCommand.fullMessage(for: error)
+            // However the help of no particular command was requested.
+            if message == MartletCommand.helpMessage() { return (ExitStatus.success, RootHelp.text, "") }
             let text = message.isEmpty ? "" : message + "\n"
             return MartletCommand.exitCode(for: error).isSuccess
                 ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text)

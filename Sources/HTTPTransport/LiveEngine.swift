@@ -3,7 +3,7 @@ package import TransferEngine
 
 /// Creates engines that use real connections, and the store that the caller provides.
 package enum LiveEngine {
-    /// Creates an engine with threads of its own; `start()` starts it.
+    /// Creates an engine with its own threads; `start()` starts it.
     ///
     /// - Throws: ``TransportError`` if the transport cannot be set up, for example because a file with certificates cannot
     ///   be read.

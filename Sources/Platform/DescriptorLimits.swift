@@ -16,7 +16,7 @@ package enum DescriptorLimits {
 
     /// Raises the soft limit to the hard limit, because many connections and files are open at once.
     ///
-    /// - Returns: The soft limit afterwards; `Int.max` if it is unknown.
+    /// - Returns: The resulting soft limit; `Int.max` if it is unknown.
     @discardableResult
     package static func raise() -> Int {
         var limit = rlimit()

@@ -19,6 +19,17 @@ extension stat {
     }
 }
 
+extension timespec {
+    /// The argument of futimens(2) that leaves a time unchanged: `UTIME_OMIT`, which Glibc's module does not export.
+    package static var omitted: timespec {
+        #if canImport(Darwin)
+        timespec(tv_sec: 0, tv_nsec: -2)
+        #else
+        timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+        #endif
+    }
+}
+
 /// Syncs the content of files.
 package enum FileSync {
     /// Syncs a file's data, and the metadata that is needed to read it (fdatasync(2)).

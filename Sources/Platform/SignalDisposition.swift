@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the process does with signals (sigaction(2)).
+/// The process's dispositions of signals (sigaction(2)).
 package enum SignalDisposition {
     /// Ignores a signal.
     ///
@@ -15,7 +15,7 @@ package enum SignalDisposition {
         return sigaction(number, &action, nil) == 0
     }
 
-    /// Calls a function at the next delivery of a signal, which has its default effect afterwards.
+    /// Calls a function at the next delivery of a signal, and restores the signal's default effect.
     ///
     /// - Parameters:
     ///   - number: The signal.

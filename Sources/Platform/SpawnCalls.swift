@@ -10,7 +10,7 @@ package typealias SpawnAttributes = posix_spawnattr_t
 
 /// posix_spawn(3) and its extensions beyond POSIX, which Glibc's module does not export to Swift.
 package enum SpawnCalls {
-    /// Calls `body` with initialized actions and attributes, and destroys them afterwards.
+    /// Calls `body` with initialized actions and attributes, then destroys them.
     package static func withActions<Result>(_ body: (inout SpawnActions, inout SpawnAttributes) -> Result) -> Result {
         #if canImport(Darwin)
         var actions: SpawnActions

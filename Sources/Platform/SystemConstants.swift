@@ -14,6 +14,28 @@ package enum SocketType {
     #endif
 }
 
+/// Arguments of getrusage(2).
+package enum ResourceUsage {
+    #if canImport(Glibc)
+    /// `RUSAGE_SELF`.
+    package static let ofProcess = RUSAGE_SELF.rawValue
+    #else
+    /// `RUSAGE_SELF`.
+    package static let ofProcess = RUSAGE_SELF
+    #endif
+}
+
+/// Numbers of clocks for clock_gettime(3).
+package enum ClockNumber {
+    #if canImport(Darwin)
+    /// A monotonic clock that is read fast and advances in steps of milliseconds.
+    package static let coarse = CLOCK_MONOTONIC_RAW_APPROX
+    #else
+    /// A monotonic clock that is read fast and advances in steps of milliseconds.
+    package static let coarse = CLOCK_MONOTONIC_COARSE
+    #endif
+}
+
 /// Errors of getaddrinfo(3).
 package enum AddressInfoError {
     /// Whether an error means that the name has no address; other errors are failures of the resolution.

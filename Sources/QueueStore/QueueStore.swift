@@ -96,7 +96,7 @@ package final class QueueStore: Sendable {
         let result: Result<T, QueueStoreError> = await withCheckedContinuation { continuation in
             self.readers.perform { opened in
                 do throws(QueueStoreError) {
-                    // Swift 6.3.1 fails to compile a reader made of a connection that is not made here.
+                    // Swift 6.3.1 cannot compile a reader of a connection that another function makes.
                     let connection = Connection(sqlite: try opened.get(), path: path, fault: nil)
                     continuation.resume(returning: .success(try work(QueueReader(connection: connection))))
                 } catch {

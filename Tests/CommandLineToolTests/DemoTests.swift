@@ -139,7 +139,7 @@ import Testing
         ({ $0.requests[1] = Self.request(200, 4 << 20, path: "/two") }, "a restart"),
         ({ $0.requests[1].bytes = 4 << 20 }, "none kept of one"),
         ({ $0.requests[1].bytes = nil }, nil),
-        // A file that was not interrupted was complete, or starts later.
+        // An uninterrupted file was complete, or starts later.
         (
             {
                 $0.entries[1].received = 0

@@ -13,7 +13,7 @@ final class FakeDaemon: Sendable {
     private let server: ScriptedServer
     private let queue: Queue
 
-    /// What it was asked and what it answers.
+    /// The received requests and the configured responses.
     final class Queue: Sendable {
         let records = Mutex<[TransferRecord]>([])
         let calls = Mutex<[(method: String, params: JSON)]>([])
@@ -167,7 +167,7 @@ final class FakeDaemon: Sendable {
 /// Runs a command of the queue whose output is kept.
 func commandResult(_ arguments: [String]) async throws -> (status: Int32, output: String, errors: String) {
     guard let command = try QueueRun.command(arguments) else {
-        throw TestSupportError("\(arguments) is no queue command")
+        throw TestSupportError("\(arguments) is not a queue command")
     }
     let console = Console(keeping: ())
     let status = await QueueRun.status(of: command, console)

@@ -134,7 +134,7 @@ import TransferEngine
         #expect(model.failures[0] == .init(name: "f1", reason: "gone; look"))
         #expect(model.lastFailure == .notFound)
         let only = Summary(failed: 1, failures: [.init(name: "f", reason: "gone")])
-        #expect(only.lines().count == 1, "told already, in the line above")
+        #expect(only.lines().count == 1, "printed already, in the line above")
         let summary = Summary(
             finished: 0,
             skipped: 1,

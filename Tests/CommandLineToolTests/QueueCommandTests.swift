@@ -504,7 +504,7 @@ import TransferTesting
     @Test func waitLooksAtAllWhoseEndIsNotKnownAfterALoss() async throws {
         let daemon = try await FakeDaemon.start()
         let ids = (1...1001).map { number in String(String(UInt64(number) | 1 << 60, radix: 16)) }
-        // The first six hundred have ended at the first look; the others end where no event tells of it.
+        // The first six hundred have ended at the first check; no event reports the ends of the others.
         for (index, id) in ids.enumerated() { daemon.put(try self.record(id, index < 600 ? .finished : .active)) }
         daemon.give(events: Array(repeating: [], count: 300))
         let waiting = Task {

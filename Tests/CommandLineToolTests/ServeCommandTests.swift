@@ -10,7 +10,7 @@ import TransferTesting
 struct ServeCommandTests {
     private func plan(_ arguments: String...) throws -> ServePlan { try ServeCommand.plan(arguments) }
 
-    @Test("listens on loopback, takes files and replaces none, where nothing else is said")
+    @Test("by default listens on loopback, accepts files and replaces none")
     func defaults() throws {
         let plan = try self.plan("dir")
         #expect(plan.configuration.directory == "dir")
@@ -122,7 +122,7 @@ struct ServeCommandTests {
         await receiver.stop()
     }
 
-    @Test("tells by its exit status why it did not start")
+    @Test("reports by its exit status why it did not start")
     func statuses() {
         #expect(ExitStatus.of(ReceiverError(.address, "")) == 6)
         #expect(ExitStatus.of(ReceiverError(.directory, "")) == 15)

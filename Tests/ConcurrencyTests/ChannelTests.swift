@@ -27,7 +27,7 @@ struct ChannelTests {
         while channel.waiterCount < count { await Task.yield() }
     }
 
-    @Test("Elements are delivered in order, and what is buffered at the end comes before it")
+    @Test("Elements are delivered in order, and buffered ones before the end")
     func order() async {
         let channel = self.numbers()
         for number in 1...3 { #expect(channel.put(number)) }
@@ -38,7 +38,7 @@ struct ChannelTests {
         #expect(await channel.next() == nil)
     }
 
-    @Test("A failure comes after what is buffered, and stays; an end after it changes nothing")
+    @Test("A failure is delivered after buffered elements, and stays; a later end changes nothing")
     func failure() async throws {
         let channel = Channel<BoundedBuffer<Int>, Broken>(BoundedBuffer(capacity: 5, overflow: .dropOldest))
         channel.put(1)
@@ -147,7 +147,7 @@ struct ChannelTests {
         #expect(taken.sorted == Array(0..<20_000))
     }
 
-    @Test("A signal that is sent before anybody waits is kept, and two are one")
+    @Test("A signal without a waiter is kept, and two signals are one")
     func signal() async {
         let signal = Signal()
         signal.send()

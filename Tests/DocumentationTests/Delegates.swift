@@ -87,7 +87,7 @@ enum Delegates {
         }
 
         func task(_ task: DataTask, didBecome download: DownloadTask) {
-            print("task \(task.id) goes on as \(download.id)")
+            print("task \(task.id) continues as \(download.id)")
         }
 
         func task(

@@ -198,7 +198,7 @@ import TransferTesting
         }
         #expect(taken?.code == .exists)
         try self.directory.write([99], to: "g1")
-        // Another engine's call deals with them, too, and leaves what failed for whom it concerns.
+        // Another engine's call handles them, too, and leaves failures to their owner.
         #expect(self.store.flushGroup([]).isEmpty)
         let paths = (0..<count).map { self.directory.target("g\($0)").path }
         let errors = self.store.flushGroup(paths)

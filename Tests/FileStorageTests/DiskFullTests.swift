@@ -12,13 +12,12 @@ private final class TinyDisk {
     let directory: TemporaryDirectory
 
     init?() {
-        guard geteuid() == 0, let directory = try? TemporaryDirectory(),
-            mount("tmpfs", directory.path, "tmpfs", 0, "size=256k") == 0
+        guard let directory = try? TemporaryDirectory(), MemoryFilesystem.mount(directory.path, size: "256k")
         else { return nil }
         self.directory = directory
     }
 
-    deinit { umount2(self.directory.path, 2) }
+    deinit { MemoryFilesystem.unmount(self.directory.path) }
 
     /// Fills the disk up to its last page.
     func fill() {

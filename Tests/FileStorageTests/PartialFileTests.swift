@@ -46,7 +46,7 @@ import TransferEngine
         #expect(self.directory.entries() == ["f"])
     }
 
-    @Test("A truncated journal vouches for no byte that was not written")
+    @Test("A truncated journal claims no unwritten byte")
     func aTruncatedJournalNeverLeads() throws {
         let layout = JournalLayout(factsSize: someFacts.encoded().count)
         let facts = layout.factsOffset(0)
@@ -55,7 +55,7 @@ import TransferEngine
             let target = self.directory.target("f\(length)")
             let file = try self.store.createPartial(target, facts: someFacts)
             try file.put(pattern(1000), at: 0, ending: false)
-            #expect(truncate(self.directory.path("f\(length).part.journal"), length) == 0)
+            #expect(truncate(self.directory.path("f\(length).part.journal"), off_t(length)) == 0)
             try file.put(pattern(500, from: 5000), at: 5000, ending: false)
             try file.update(facts: ResourceFacts(url: "http://example.org/other"))
             try file.checkpoint()
@@ -85,7 +85,7 @@ import TransferEngine
             bytes[changed] ^= 1
             #expect(try !holds(bytes, at: 0))
         }
-        // Bytes that are not there differ.
+        // Bytes after the end differ.
         #expect(try !holds(pattern(200_001), at: 0))
         file.discard()
     }

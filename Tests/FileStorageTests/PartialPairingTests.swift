@@ -20,7 +20,7 @@ struct PartialPairingTests {
         file.keep()
     }
 
-    /// Writes both files anew, as a program does that downloads them: without attributes, and with other inodes.
+    /// Rewrites both files as a program does that downloads them: without attributes, and with other inodes.
     private func copy(_ name: String, as other: String, _ change: (inout [UInt8]) -> Void = { _ in }) throws {
         var journal = try #require(self.directory.contents(name + ".part.journal"))
         change(&journal)

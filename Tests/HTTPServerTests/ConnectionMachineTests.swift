@@ -18,7 +18,7 @@ struct ConnectionMachineTests {
     private func at(_ seconds: Int64) -> NIODeadline { Self.start + .seconds(seconds) }
     private func machine() -> ConnectionMachine { ConnectionMachine(times: Self.times, now: Self.start) }
 
-    @Test("goes on to the next request when the request and its answer are over, whichever comes first")
+    @Test("continues with the next request when the request and its response are complete, in either order")
     func keepAlive() {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(1))
@@ -34,7 +34,7 @@ struct ConnectionMachineTests {
         #expect(machine.requestEnded(now: self.at(4)) == .nextRequest)
     }
 
-    @Test("ends at once with the receiver where nothing has come, and is heard out where a head has begun")
+    @Test("ends with the receiver at once if it is idle, and completes a head that has started")
     func stopBeforeRequest() {
         var fresh = self.machine()
         #expect(fresh.takesRequests)
@@ -46,7 +46,7 @@ struct ConnectionMachineTests {
         #expect(begun.stop(now: self.at(2)) == .wait)
     }
 
-    @Test("lingers where content may still come that nobody wants, so that the answer is not lost")
+    @Test("lingers if unwanted content can still arrive, so that the response is not lost")
     func lingers() {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(1))

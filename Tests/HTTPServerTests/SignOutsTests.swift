@@ -69,7 +69,7 @@ struct SignOutsTests {
         #expect(self.signOuts().contains(cookie))
     }
 
-    @Test("A damaged file ends all cookies, and is written anew")
+    @Test("A damaged file ends all cookies, and is rewritten")
     func damaged() throws {
         let first = self.signOuts()
         let (cookie, other) = (try self.make(), try self.make())
@@ -93,7 +93,7 @@ struct SignOutsTests {
         #expect(third.contains(other) && !third.contains(next))
     }
 
-    @Test("No cookie is valid while the file cannot be read; a sign-out that is not stored is kept and stored later")
+    @Test("No cookie is valid while the file cannot be read; an unstored sign-out is kept and stored later")
     func unreadable() throws {
         #expect(mkdir(self.directory.path("list"), 0o700) == 0)
         let signOuts = self.signOuts()

@@ -8,7 +8,7 @@ import TransferTesting
 
 @Suite("Connecting fails clearly", .timeLimit(.minutes(1)))
 struct ConnectingTests {
-    @Test("a refused connection is told with the place")
+    @Test("a refused connection is reported with the place")
     func refused() async throws {
         let refusing = try RefusingPort()
         try await HTTPTransport.with { (transport) async throws in
@@ -20,7 +20,7 @@ struct ConnectingTests {
         }
     }
 
-    @Test("a name that cannot be resolved is told as such")
+    @Test("a name that cannot be resolved is reported as such")
     func nameResolution() async throws {
         try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(
@@ -47,7 +47,7 @@ struct ConnectingTests {
         }
     }
 
-    @Test("a connection that nobody accepts ends with the connect timeout")
+    @Test("an unaccepted connection ends with the connect timeout")
     func connectTimeout() async throws {
         // With a backlog of 0 that is full, Linux leaves further connections unanswered.
         let listener = try FullListener()
@@ -92,7 +92,7 @@ private final class FullListener: Sendable {
     private let descriptors: [Int32]
 
     init() throws {
-        var descriptors = [socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)]
+        var descriptors = [socket(AF_INET, SocketType.stream, 0)]
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -106,7 +106,7 @@ private final class FullListener: Sendable {
         }
         guard isBound else { throw TestSupportError("the listening socket cannot be made") }
         for _ in 0..<3 {
-            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let client = socket(AF_INET, SocketType.stream, 0)
             _ = fcntl(client, F_SETFL, O_NONBLOCK)
             descriptors.append(client)
             _ = withUnsafePointer(to: &address) { pointer in

@@ -168,7 +168,7 @@ struct ContentTests {
         }
     }
 
-    @Test("a source that fails ends the exchange with a code of its own, and nothing more is sent")
+    @Test("a source that fails ends the exchange with its own code, and nothing more is sent")
     func failure() async throws {
         let server = try await UploadServer.start()
         try await HTTPTransport.with { (transport) async throws in
@@ -196,7 +196,7 @@ struct ContentTests {
     }
 
     @Test(
-        "a refusal is heard also where the next write finds the connection closed",
+        "a refusal is received also if the next write finds the connection closed",
         arguments: [(true, false), (true, true), (false, true)]
     )
     func refusedBeforeTheRest(asks: Bool, isReused: Bool) async throws {
@@ -212,7 +212,7 @@ struct ContentTests {
         }
     }
 
-    @Test("content is let go of with its connection, however that ends")
+    @Test("content is released with its connection, however that ends")
     func lettingGo() async throws {
         let server = try await UploadServer.start { behaviour in
             behaviour.refusals["PUT"] = .init(403, closes: true)

@@ -31,7 +31,7 @@ struct ErrnoTests {
         #expect(TransferFailure(first).isRetryable && TransferFailure(second).isRetryable)
     }
 
-    @Test("a name without an address is told apart from name servers that do not respond")
+    @Test("a name without an address is distinguished from name servers that do not respond")
     func names() {
         // EAI_NODATA and EAI_ADDRFAMILY are -5 and -9 in Platform.
         for code in [EAI_NONAME, -5, -9] { #expect(AddressInfoError.isUnknownName(Int(code))) }
@@ -42,7 +42,7 @@ struct ErrnoTests {
         #expect(TransferFailure(TransportError(.nameResolution, "")).evidence?.cause == .resolver)
     }
 
-    @Test("what a person can do is told with it")
+    @Test("errors that a person can fix have a remedy")
     func remedies() {
         let refused = TransportError.connecting(to: Self.peer, IOError(errnoCode: ECONNREFUSED, reason: "connect"))
         #expect(refused.remedy == "check the port, and that the server is running")

@@ -7,7 +7,7 @@ import TransferTesting
 
 /// Takes an exchange's parts down and waits for its end.
 final class ExchangeRecorder: ExchangeReceiver {
-    /// What an exchange told.
+    /// The events of an exchange.
     struct Record: Sendable {
         var connectedCount = 0
         var head: ResponseHead?
@@ -42,10 +42,10 @@ final class ExchangeRecorder: ExchangeReceiver {
         self.onEnd = onEnd
     }
 
-    /// What was told so far.
+    /// The events so far.
     var now: Record { self.record.withLock { $0 } }
 
-    /// What was told when the exchange is over.
+    /// The events when the exchange has ended.
     func whole() async -> Record {
         await self.ended.wait()
         return self.now

@@ -6,9 +6,9 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-@Suite("Reading stops when it is told to", .timeLimit(.minutes(1)))
+@Suite("Reading stops on request", .timeLimit(.minutes(1)))
 struct PauseTests {
-    @Test("a pause stops the server by back-pressure, and nothing is delivered until reading goes on")
+    @Test("a pause stops the server by back-pressure, and nothing is delivered until reading resumes")
     func pause() async throws {
         let size = 64 << 20
         let block = [UInt8](repeating: 7, count: size)
@@ -34,7 +34,7 @@ struct PauseTests {
         }
     }
 
-    @Test("what was read before a pause is kept, whichever part it was told at")
+    @Test("bytes read before a pause are kept, in whichever part the pause was requested")
     func heldBytes() async throws {
         let server = try await ScriptedServer.start { _ in
             Reply.raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n").then(.close)
@@ -63,7 +63,7 @@ struct PauseTests {
         }
     }
 
-    @Test("a truncation while paused is told after the bytes that were held back")
+    @Test("a truncation while paused is reported after the retained bytes")
     func truncatedWhilePaused() async throws {
         let server = try await ScriptedServer.start { _ in
             Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").then(.close)
@@ -104,7 +104,7 @@ struct PauseTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("a cancelled exchange tells nothing more, and its connection is closed")
+    @Test("a cancelled exchange emits nothing more, and its connection is closed")
     func cancel() async throws {
         let server = try await ScriptedServer.start { _ in
             Reply([.head(Reply.headBytes(200, [("Content-Length", "9")])), .bytes([1]), .stall])

@@ -47,7 +47,7 @@ struct ProxyTests {
         #expect(proxy.requests.allSatisfy { $0.fields.values("Proxy-Authorization") == [Self.basic] })
     }
 
-    @Test("a 407 says what to do, and is no response", arguments: ["", "me:hush@"])
+    @Test("a 407 of the proxy is an error with a remedy, not a response", arguments: ["", "me:hush@"])
     func authentication(user: String) async throws {
         let proxy = try await ScriptedServer.start { _ in .response(407, text: "who are you?") }
         try await HTTPTransport.with(self.trusting(try self.settings(proxy.port, user: user))) {
@@ -60,7 +60,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("a host that needs no proxy goes direct, without the proxy's credentials, over a connection of its own")
+    @Test("an excepted host is contacted directly, without the proxy's credentials, over a separate connection")
     func exceptions() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "direct") }
         let proxy = try await ScriptedServer.start { _ in .response(200, text: "proxied") }
@@ -87,7 +87,7 @@ struct ProxyTests {
         #expect(proxy.connectionCount == 1)
     }
 
-    @Test("a proxy that is not there is named as such, and one that cannot be used is never gone round")
+    @Test("a missing proxy is named as such, and an unusable one is never bypassed")
     func unreachable() async throws {
         let gone = try RefusingPort()
         let server = try await ScriptedServer.start { _ in .response(200) }
@@ -173,7 +173,7 @@ struct ProxyTests {
         return error
     }
 
-    @Test("a proxy that makes no tunnel is told with its status; 407 with what to do")
+    @Test("a proxy that makes no tunnel is reported with its status; 407 with a remedy")
     func refused() async throws {
         let url = try HTTPURL("https://one.invalid:8443/")
         let answers: [(TunnelServer.Answer, TransportError.Code, String)] = [
@@ -196,7 +196,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("wrong credentials are told, and shown nowhere")
+    @Test("wrong credentials are reported, and shown nowhere")
     func credentials() async throws {
         let proxy = try await TunnelServer.start(credentials: Self.basic)
         let url = try HTTPURL("https://one.invalid/")
@@ -206,7 +206,7 @@ struct ProxyTests {
         #expect(error?.message.contains("wrong-one") == false)
     }
 
-    @Test("bytes behind the answer to CONNECT are an error: nobody may speak before this side's TLS")
+    @Test("bytes after the response to CONNECT are an error: this side's TLS speaks first")
     func trailing() async throws {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200) }
         let proxy = try await TunnelServer.start { _ in .connect(trailing: [0x16, 3, 3]) }

@@ -69,7 +69,7 @@ struct SharedLoopsTests {
         await loops.shutdown()
     }
 
-    @Test("a transport that is let go of closes its unused connections, and others when they are done")
+    @Test("a released transport closes its unused connections, and others when they are done")
     func letGo() async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { request in

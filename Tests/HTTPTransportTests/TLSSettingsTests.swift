@@ -41,7 +41,7 @@ struct TLSSettingsTests {
 
     // MARK: - Roots and verification
 
-    @Test("authorities as text, and besides the system's")
+    @Test("authorities as text, and in addition to the system's")
     func roots() async throws {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
         let directory = try TemporaryDirectory()
@@ -124,7 +124,7 @@ struct TLSSettingsTests {
         #expect(record.body == Array("secret".utf8), "\(record.error?.message ?? "")")
     }
 
-    @Test("without a certificate, or with one that the server does not trust, it is told so")
+    @Test("without a certificate, or with one that the server does not trust, the error says so")
     func clientRefused() async throws {
         let server = try await ScriptedServer.start(
             tls: .localhost,
@@ -158,7 +158,7 @@ struct TLSSettingsTests {
         #expect(record.error?.code == .certificate, "\(record.error?.message ?? "")")
     }
 
-    @Test("what cannot be used is refused at the start, with the file and the mend")
+    @Test("unusable material is refused at the start, with the file and the remedy")
     func unusable() throws {
         let directory = try TemporaryDirectory()
         try directory.write(Array("nothing".utf8), to: "empty.pem")

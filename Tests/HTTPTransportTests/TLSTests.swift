@@ -73,7 +73,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a large body and a cut one are told apart as over TCP")
+    @Test("a large body and a truncated one are distinguished as over TCP")
     func bodies() async throws {
         let body = [UInt8](repeating: 9, count: 3 << 20)
         let server = try await ScriptedServer.start(tls: .localhost) { request in

@@ -8,7 +8,7 @@ import TransferTesting
 /// How a body ends, and what is made of it.
 @Suite(.timeLimit(.minutes(5)))
 struct BodyEndTests {
-    @Test("shorter than Content-Length: the bytes are kept and gone on from")
+    @Test("shorter than Content-Length: the bytes are kept and resumed from")
     func truncated() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -17,13 +17,13 @@ struct BodyEndTests {
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin"))
         harness.expectWhole(outcome, file)
-        // What went out last is counted by the time its connection is closed.
+        // The last sent bytes are counted by the time their connection is closed.
         await server.stop()
         #expect(server.bodyBytesSent == fileLength)
         #expect(outcome.retries == 1)
     }
 
-    @Test("chunked without its last chunk: an error, gone on from where the server does ranges")
+    @Test("chunked without its last chunk: an error, resumed if the server supports ranges")
     func chunkedCut() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -143,12 +143,12 @@ struct BodyEndTests {
 
     @Test("cut at random offsets, by RST: right bytes", arguments: 11...14 as ClosedRange<UInt64>)
     func randomResets(_ seed: UInt64) async throws {
-        // What lies in the kernel when a reset comes is lost, so that some bytes are sent again.
+        // Bytes in the kernel at a reset are lost, so some bytes are sent again.
         let sent = try await self.fetchCut(seed, times: 5) { .resetAfter($0) }
         #expect(sent >= fileLength)
     }
 
-    /// Fetches a file whose first answers are cut at random offsets, and tells how many bytes of it were sent.
+    /// Fetches a file whose first responses are cut at random offsets, and returns the number of bytes sent.
     private func fetchCut(
         _ seed: UInt64,
         times: Int,
@@ -165,7 +165,7 @@ struct BodyEndTests {
         }
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 5 }
         harness.expectWhole(outcome, file)
-        // What went out last is counted by the time its connection is closed.
+        // The last sent bytes are counted by the time their connection is closed.
         await server.stop()
         return server.bodyBytesSent
     }

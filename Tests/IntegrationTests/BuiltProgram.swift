@@ -2,7 +2,7 @@
 import Foundation
 import Platform
 
-/// A program that was built beside the tests, in a process of its own.
+/// A program that was built with the tests, in a separate process.
 final class BuiltProgram: Sendable {
     private let process: Process
     private let output: FileHandle
@@ -47,7 +47,7 @@ final class BuiltProgram: Sendable {
 
     var status: Int32 { get async { await self.end.value } }
 
-    /// What it writes next.
+    /// The next line that it writes.
     func said() async -> String {
         await withCheckedContinuation { continuation in
             DispatchQueue.global()

@@ -16,7 +16,7 @@ enum Known {
         "wQH8VkIFrq4qlUGJjqhSZdVbzjVXUCQGJGPrr6/2wkUHRbuz035pVTqSop3PVeliW7eb+TSbQSB/37kzwWydSg=="
 }
 
-/// What is verified before a file gets its name.
+/// Verification before a file gets its name.
 @Suite(.timeLimit(.minutes(5)))
 struct DigestTests {
     private static let wrong = ExpectedDigest(
@@ -53,7 +53,7 @@ struct DigestTests {
         await server.stop()
     }
 
-    @Test("a digest over a file that was gone on from")
+    @Test("a digest over a resumed file")
     func resumed() async throws {
         let harness = try Harness()
         let served = Served(ServedFile(length: fileLength))
@@ -113,7 +113,7 @@ struct DigestTests {
     }
 
     @Test(
-        "a representation that is not what the server says fails",
+        "a representation that differs from the server's digest fails",
         arguments: ["Repr-Digest", "Content-Digest"]
     )
     func serverMismatch(_ field: String) async throws {

@@ -12,7 +12,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// A server of the IETF's draft that was not written here, with connections that end after so many bytes.
+/// A foreign server of the IETF's draft, with connections that end after a number of bytes.
 private final class DraftServer: Sendable {
     struct State {
         var cuts: [Int]
@@ -94,7 +94,7 @@ private final class Cutter: ChannelInboundHandler {
     }
 }
 
-/// Takes the content of an upload, however many requests it came in.
+/// Accepts the content of an upload, in any number of requests.
 private final class Taker: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart

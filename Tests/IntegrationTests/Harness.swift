@@ -22,7 +22,7 @@ final class Served: Sendable {
     }
 }
 
-/// What became of one download.
+/// The outcome of one download.
 struct Outcome {
     var events: [TransferEvent]
     /// How long all took, to the last event.
@@ -106,7 +106,7 @@ final class Harness: Sendable {
         return request
     }
 
-    /// Downloads one file with an engine of its own, and waits for the end.
+    /// Downloads one file with a separate engine, and waits for the end.
     func fetch(
         _ urls: String...,
         name: String? = nil,
@@ -129,7 +129,7 @@ final class Harness: Sendable {
     /// Downloads many files with one engine, and waits for the end of all.
     ///
     /// - Returns: The transfers, what happened to all of them in its order, and how long it took to the last of it: the
-    ///   test itself may go on much later, for all tests share two threads.
+    ///   test itself may resume much later, because all tests share two threads.
     func run(
         _ requests: [DownloadRequest],
         engine configuration: TransferEngine.Configuration = .init(),

@@ -4,7 +4,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// A server that lies: a clear failure, never a wrong file, never a crash.
+/// A server that sends false data: a clear failure, never a wrong file, never a crash.
 @Suite(.timeLimit(.minutes(5)))
 struct HostileTests {
     private func fail(_ reply: Reply) async throws -> (Harness, Outcome) {

@@ -4,7 +4,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// What exists is never overwritten unless asked.
+/// Existing files are never overwritten unless requested.
 @Suite(.timeLimit(.minutes(5)))
 struct IfExistsTests {
     private typealias Policy = DownloadOptions.IfExists

@@ -21,7 +21,7 @@ struct InterruptionRaceTests {
         let engine = try LiveEngine.make(configuration, store: DiskStore())
         let recorder = EventRecorder()
         engine.observe(.ends) { recorder.record($0) }
-        // Who hears of a response cancels a little later: about when the body ends.
+        // The observer of a response cancels a little later: about when the body ends.
         engine.observe(.responses) { [weak engine] event in
             guard case .response = event.kind, let engine, let id = event.id else { return }
             engine.pool.run {

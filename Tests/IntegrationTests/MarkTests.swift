@@ -7,7 +7,7 @@ import TransferTesting
 /// A transfer that is begun again after a crash finds the file that it has brought already.
 @Suite(.timeLimit(.minutes(5)))
 struct MarkTests {
-    /// A server that tells nothing to recognise a file by, so that only the mark can.
+    /// A server without validators and digests, so that only the mark identifies a file.
     private func plain(_ length: Int64) -> Served {
         var file = ServedFile(length: length, entityTag: nil)
         file.lastModified = nil
@@ -64,7 +64,7 @@ struct MarkTests {
         await server.stop()
     }
 
-    @Test("A file with another transfer's mark, and one that was changed since, is somebody else's")
+    @Test("A file with another transfer's mark, and one that was changed since, is not ours")
     func otherMark() async throws {
         let harness = try Harness()
         let served = self.plain(20_000)

@@ -4,7 +4,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// What a server may make of a file's name.
+/// File names chosen by a server.
 @Suite(.timeLimit(.minutes(5)))
 struct NameTests {
     private static let file = ServedFile(length: 20_000)

@@ -111,7 +111,7 @@ struct QueueTests {
         }
     }
 
-    @Test("a pause keeps what is there, and going on fetches only the rest")
+    @Test("a pause keeps the bytes, and resuming fetches only the rest")
     func pause() async throws {
         let harness = try Harness()
         var stalling = ServedFile(length: fileLength)

@@ -79,7 +79,7 @@ struct RateLimitTests {
             $0.options.totalTimeout = .seconds(1)
         }
         #expect(outcome.failure != nil)
-        // What the kernel's buffers on both sides hold at most.
+        // The maximum that the kernel's buffers on both sides hold.
         #expect(server.bodyBytesSent < 24 << 20)
         await server.stop()
     }

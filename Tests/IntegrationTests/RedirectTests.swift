@@ -146,7 +146,7 @@ struct RedirectTests {
         await plain.stop()
     }
 
-    @Test("going on asks the original URL again, since a signed one may have expired")
+    @Test("resuming requests the original URL again, because a signed one may have expired")
     func resumeAsksTheOriginal() async throws {
         let harness = try Harness()
         var interrupted = Self.file
@@ -162,7 +162,7 @@ struct RedirectTests {
         let outcome = try await harness.fetch(server.text("file.bin"))
         harness.expectWhole(outcome, Self.file)
         #expect(server.requests.map(\.path) == ["/file.bin", "/signed-0", "/file.bin", "/signed-1"])
-        // What went out last is counted by the time its connection is closed.
+        // The last sent bytes are counted by the time their connection is closed.
         await server.stop()
         #expect(server.bodyBytesSent(for: "/signed-0") + server.bodyBytesSent(for: "/signed-1") == fileLength)
     }

@@ -4,7 +4,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// The rules for going on with a partial file.
+/// The rules for resuming a partial file.
 @Suite(.timeLimit(.minutes(5)))
 struct ResumeTests {
     private func resume(
@@ -25,7 +25,7 @@ struct ResumeTests {
         return (harness, outcome, requests, served.file, server.bodyBytesSent - sent)
     }
 
-    @Test("206 with the start, total and validator as asked: goes on, and asks for nothing twice")
+    @Test("206 with the requested start, total and validator: continues, and requests nothing twice")
     func goesOn() async throws {
         let (harness, outcome, requests, file, sent) = try await self.resume { _ in }
         harness.expectWhole(outcome, file)
@@ -35,7 +35,7 @@ struct ResumeTests {
         #expect(sent == fileLength - cutLength)
     }
 
-    @Test("Last-Modified is a strong validator without an ETag, where a second older than Date")
+    @Test("Last-Modified is a strong validator without an ETag, if it is a second older than Date")
     func lastModified() async throws {
         var file = ServedFile(length: fileLength, entityTag: nil)
         file.lastModified = "Tue, 01 Jul 2025 10:00:00 GMT"
@@ -112,7 +112,7 @@ struct ResumeTests {
         #expect(requests.map { $0["Range"] == nil } == [false, false, true])
     }
 
-    @Test("206 of the whole that was not requested is a 200")
+    @Test("an unrequested 206 of the complete file is a 200")
     func uninvited() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -165,7 +165,7 @@ struct ResumeTests {
         harness.expectWhole(outcome, file)
     }
 
-    @Test("every byte is held but the end was not seen: the last ones are requested, never what lies behind them")
+    @Test("every byte is present but the end was not seen: the last bytes are requested, never any beyond them")
     func alreadyComplete() async throws {
         let harness = try Harness()
         let file = ServedFile(length: fileLength)
@@ -212,7 +212,7 @@ struct ResumeTests {
         harness.expectWhole(outcome, file)
     }
 
-    @Test("a total that changes with every answer comes to an end")
+    @Test("a total that changes with every response ends with a failure")
     func totalKeepsChanging() async throws {
         let harness = try Harness()
         let server = try await ScriptedServer.start { request in
@@ -267,7 +267,7 @@ struct ResumeTests {
         await server.stop()
     }
 
-    @Test("where the partial file is shorter than its journal says, the file is believed")
+    @Test("if the partial file is shorter than its journal says, the file is believed")
     func truncatedPartial() async throws {
         let harness = try Harness()
         let served = Served(ServedFile(length: fileLength))

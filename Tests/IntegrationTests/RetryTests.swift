@@ -62,7 +62,7 @@ struct RetryTests {
         await server.stop()
     }
 
-    @Test("a server that cuts every answer at the same place comes to an end")
+    @Test("a server that cuts every response at the same place ends with a failure")
     func samePlace() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -76,7 +76,7 @@ struct RetryTests {
         #expect(server.bodyBytesSent == cutLength)
     }
 
-    @Test("a server without ranges that cuts every answer comes to an end")
+    @Test("a server without ranges that cuts every response ends with a failure")
     func noRanges() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -97,7 +97,7 @@ struct RetryTests {
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 1 }
         harness.expectWhole(outcome, file)
-        // What went out last is counted by the time its connection is closed.
+        // The last sent bytes are counted by the time their connection is closed.
         await server.stop()
         #expect(server.bodyBytesSent == fileLength)
     }
@@ -118,7 +118,7 @@ struct RetryTests {
         harness.expectFailure(outcome, .nameResolution)
     }
 
-    @Test("a failing host backs off; others go on")
+    @Test("a failing host backs off; others continue")
     func otherHosts() async throws {
         let harness = try Harness()
         let bad = try await ScriptedServer.start { _ in .response(503, [("Retry-After", "2")]) }

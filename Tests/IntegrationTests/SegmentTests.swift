@@ -18,7 +18,7 @@ struct SegmentTests {
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.connections = .fixed(4) }
         harness.expectWhole(outcome, file)
         #expect(server.connectionCount >= 4)
-        // What is stolen from a running connection may be on its way already.
+        // Bytes stolen from a running connection may already be on their way.
         #expect(Double(server.bodyBytesSent) <= Double(Self.length) * 1.25)
         await server.stop()
     }
@@ -57,7 +57,7 @@ struct SegmentTests {
         await server.stop()
     }
 
-    @Test("segments that were interrupted are gone on from, over any number of connections", arguments: [1, 4])
+    @Test("interrupted segments are resumed, over any number of connections", arguments: [1, 4])
     func resumed(_ connections: Int) async throws {
         let harness = try Harness()
         let file = ServedFile(length: Self.length)

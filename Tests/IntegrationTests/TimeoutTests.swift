@@ -7,7 +7,7 @@ import TransferTesting
 /// Each timeout counts what it says and nothing else.
 @Suite(.timeLimit(.minutes(5)))
 struct TimeoutTests {
-    @Test("a body that stalls is given up and gone on from")
+    @Test("a body that stalls is ended and resumed")
     func stall() async throws {
         let harness = try Harness()
         var file = ServedFile(length: fileLength)
@@ -19,7 +19,7 @@ struct TimeoutTests {
             $0.options.stallTimeout = .seconds(8)
         }
         harness.expectWhole(outcome, file)
-        // What went out last is counted by the time its connection is closed.
+        // The last sent bytes are counted by the time their connection is closed.
         await server.stop()
         #expect(server.bodyBytesSent == fileLength)
     }
@@ -61,7 +61,7 @@ struct TimeoutTests {
         await server.stop()
     }
 
-    @Test("a body that drips is no stall")
+    @Test("a body that drips is not stalled")
     func drippingBody() async throws {
         let harness = try Harness()
         var file = ServedFile(length: 6000)
@@ -133,7 +133,7 @@ struct TimeoutTests {
         await server.stop()
     }
 
-    @Test("our own throttling is no stall")
+    @Test("our own throttling is not a stall")
     func throttled() async throws {
         let harness = try Harness()
         let file = ServedFile(length: 1100)

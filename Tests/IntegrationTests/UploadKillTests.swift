@@ -63,7 +63,7 @@ struct UploadKillTests {
         relay.letGo()
         #expect(await client.status == 0)
         #expect(pattern.holds(try place.read("file.bin"), Int64(Self.size)))
-        // What the server had was never sent again.
+        // Bytes that the server had were never sent again.
         #expect(!relay.appends.isEmpty && relay.appends.allSatisfy { $0.offset >= $0.acknowledged }, "\(relay.appends)")
         #expect(TemporaryDirectory.entries(of: source.path("state/uploads")).isEmpty)
         await server.endAtOnce()

@@ -29,7 +29,7 @@ final class UploadHarness: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }
         let past = timespec(tv_sec: 1_500_000_000, tv_nsec: 0)
-        guard descriptor >= 0, ftruncate(descriptor, size) == 0, futimens(descriptor, [past, past]) == 0 else {
+        guard descriptor >= 0, ftruncate(descriptor, off_t(size)) == 0, futimens(descriptor, [past, past]) == 0 else {
             throw TestSupportError("cannot make \(path)")
         }
         return path
@@ -55,18 +55,19 @@ final class UploadHarness: Sendable {
         let end = ContinuousClock.now + .seconds(20)
         var byte: UInt8 = 1
         repeat {
-            guard pwrite(descriptor, &byte, 1, Int(before.st_size) - 1) == 1,
-                futimens(descriptor, [before.st_atim, before.st_mtim]) == 0, fstat(descriptor, &after) == 0,
-                ContinuousClock.now < end
+            guard pwrite(descriptor, &byte, 1, before.st_size - 1) == 1,
+                futimens(descriptor, [before.modificationTime, before.modificationTime]) == 0,
+                fstat(descriptor, &after) == 0, ContinuousClock.now < end
             else { throw TestSupportError("cannot rewrite \(name)") }
-        } while (after.st_ctim.tv_sec, after.st_ctim.tv_nsec) == (before.st_ctim.tv_sec, before.st_ctim.tv_nsec)
+        } while after.statusChangeTime.tv_sec == before.statusChangeTime.tv_sec
+            && after.statusChangeTime.tv_nsec == before.statusChangeTime.tv_nsec
     }
 
     func journal(_ key: String = "k") -> DiskUploadJournal {
         DiskUploadJournal(in: self.directory.path("state/uploads"), for: { [key] })
     }
 
-    /// Sends with an engine of its own, and waits for the end.
+    /// Sends with a separate engine, and waits for the end.
     func send(
         _ content: UploadContent,
         to url: String,
@@ -223,7 +224,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a connection that breaks is made again, and the content sent anew")
+    @Test("a broken connection is replaced, and the content sent again")
     func retry() async throws {
         let harness = try UploadHarness()
         let server = try await UploadServer.start { $0.cuts = [1_000_000] }
@@ -360,7 +361,7 @@ struct ResumableUploadTests {
             }
             #expect(outcome.completion != nil, "\(kind)\n\(outcome.story)")
             #expect(server.uploads.values.contains { $0.isWhole && harness.pattern.holds($0.bytes, Self.size) })
-            // What cannot go on begins anew.
+            // Uploads that cannot be resumed restart.
             #expect((server.received > Self.size) == (kind == "plain"))
             if kind == "tus" { #expect(server.only?.metadata == "filename Zg==") }
         }
@@ -384,7 +385,7 @@ struct ResumableUploadTests {
         #expect(harness.pattern.holds(server.only?.bytes ?? [], size))
     }
 
-    @Test("another engine goes on from the journal on disk; once whole, nothing is left of it")
+    @Test("another engine resumes from the journal on disk; a complete upload leaves no journal")
     func journal() async throws {
         let harness = try UploadHarness()
         let path = try harness.file(Self.size)
@@ -434,7 +435,7 @@ struct ResumableUploadTests {
         #expect(isNew)
     }
 
-    @Test("a server that forgets the upload gets it anew")
+    @Test("a server that forgets the upload gets it again")
     func forgotten() async throws {
         let harness = try UploadHarness()
         let server = try await UploadServer.start { behaviour in
@@ -474,7 +475,7 @@ extension TestPattern {
     }
 }
 
-/// Gives pieces, each of a byte of its own, as fast as it is asked.
+/// Returns pieces, each of a different byte, as fast as they are requested.
 final class CountingStream: ContentStream {
     private let left: Mutex<Int>
     private let pieces: Int

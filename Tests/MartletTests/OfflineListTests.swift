@@ -148,7 +148,7 @@ struct OfflineListTests {
         #expect(list.downloads.isEmpty)
     }
 
-    @Test("where the list cannot be written the caller hears of it, nothing is added, and nothing is lost")
+    @Test("if the list cannot be written the caller gets an error, nothing is added, and nothing is lost")
     func unwritable() async throws {
         let stage = try await OfflineStage(holding: 1)
         let list = try OfflineDownloads(

@@ -54,7 +54,7 @@ struct OfflinePersistenceTests {
     }
 
     @Test(
-        "after a crash the list and the bytes are there, and what was downloading goes on where the program says so",
+        "after a crash the list and the bytes are there, and downloads resume if the program requests it",
         .enabled(if: OfflineStage.copiesPairs)
     )
     func crash() async throws {
@@ -78,7 +78,7 @@ struct OfflinePersistenceTests {
         #expect(list.downloads == [download])
     }
 
-    @Test("a list that is let go of without a goodbye keeps its bytes and is free for the next one")
+    @Test("a list released without closing keeps its bytes and is free for the next one")
     func dropping() async throws {
         let stage = try await OfflineStage(holding: 1)
         var list: OfflineDownloads?
@@ -107,7 +107,7 @@ struct OfflinePersistenceTests {
 
     @Test("no transient state is kept: what was waiting counts as downloading, what was suspended stays suspended")
     func transientStates() async throws {
-        // None comes to its end, however often it is asked for: the second may begin while the first is cut off.
+        // None completes, however often it is requested: the second may start while the first is cut off.
         let stage = try await OfflineStage(holding: 100)
         var list = try stage.open()
         list.setConcurrentTransfers(1)
@@ -118,7 +118,7 @@ struct OfflinePersistenceTests {
         #expect(list.downloads == downloads)
         #expect(list.downloads.map(\.state) == [.suspended, .suspended, .suspended])
         #expect(list.downloads.map(\.isInterrupted) == [true, true, false])
-        // Shown is not decided: a run of the program that does not go on with them leaves that to the next one.
+        // Listing does not decide: a run that does not resume them leaves that to the next one.
         await list.close()
         list = try stage.open()
         #expect(list.downloads.map(\.isInterrupted) == [true, true, false])
@@ -193,14 +193,14 @@ struct OfflinePersistenceTests {
         let download = try #require(try again.resumeInterrupted().first)
         await watcher.waitForFinish(of: download)
         #expect(download.name == "film.bin")
-        // What the kernel took is counted a moment later, and before its connection is closed.
+        // Bytes that the kernel took are counted a moment later, and before their connection is closed.
         await stage.server.closeConnections()
         #expect(stage.server.bodyBytesSent == OfflineStage.part)
         #expect(stage.names("crashed") == ["film.bin", "list.json", "list.json.lock"])
         await list.close()
     }
 
-    @Test("a file of somebody else's that took the name meanwhile is never overwritten")
+    @Test("a foreign file that took the name meanwhile is never overwritten")
     func foreignFile() async throws {
         let stage = try await OfflineStage(holding: 1)
         let (list, _) = try await self.halfWay(stage)

@@ -5,7 +5,7 @@ import TransferTesting
 
 @Suite(.timeLimit(.minutes(1)))
 struct OfflineStateTests {
-    @Test("a finished download has its file, is told once, and goes from the active to the finished ones")
+    @Test("a finished download has its file, is reported once, and moves from the active to the finished ones")
     func finishing() async throws {
         let stage = try await OfflineStage()
         let list = try stage.open()
@@ -26,7 +26,7 @@ struct OfflineStateTests {
         #expect(watcher.log.states[download.id] == [.finished])
     }
 
-    @Test("suspending keeps the bytes, resuming goes on from them, and observers hear of each byte once")
+    @Test("suspending keeps the bytes, resuming continues from them, and observers get each byte once")
     func suspending() async throws {
         let stage = try await OfflineStage(holding: 1)
         let list = try stage.open()
@@ -134,7 +134,7 @@ struct OfflineStateTests {
         await again.close()
     }
 
-    @Test("a failed download tells why, in the next run too, and can be gone on with")
+    @Test("a failed download has a reason, also in the next run, and can be resumed")
     func failing() async throws {
         let stage = try await OfflineStage()
         var list = try stage.open()
@@ -159,7 +159,7 @@ struct OfflineStateTests {
         #expect(stage.server.requests.count == 2)
     }
 
-    @Test("a download that failed on the way keeps its bytes and goes on from them")
+    @Test("a download that failed in the middle keeps its bytes and resumes from them")
     func failingOnTheWay() async throws {
         let place = try TemporaryDirectory()
         var file = ServedFile(length: OfflineStage.length)
@@ -209,7 +209,7 @@ struct OfflineStateTests {
         #expect(try stage.open().finishedDownloads.isEmpty)
     }
 
-    @Test("an observer of one download hears of that one, and none that has gone away or was removed")
+    @Test("an observer of one download observes that one; a released or removed one observes nothing")
     func observers() async throws {
         let stage = try await OfflineStage(holding: 1)
         let list = try stage.open()
@@ -226,11 +226,11 @@ struct OfflineStateTests {
             gone = watcher
             first.addObserver(watcher)
         }
-        // Whoever tells of bytes looks who is there, and holds them for that moment.
+        // The reporter of bytes looks up the observers, and retains them for that moment.
         while gone != nil { await Task.yield() }
         for download in [first, second] { await all.wait(forBytes: OfflineStage.part, of: download) }
         try list.suspendAll()
-        // Their transfers may go on where that is taken back at once, and these would wait for ever.
+        // If that is undone at once, their transfers can continue, and these would wait for ever.
         await stage.server.waitForOpenConnections(0)
         try list.resumeAll()
         for download in [first, second] { await all.waitForFinish(of: download) }
@@ -245,7 +245,7 @@ struct OfflineStateTests {
         let place = try TemporaryDirectory()
         let server = try await ScriptedServer.start { request in
             var file = ServedFile(length: 2 << 20)
-            // Sixteen seconds, whose end nobody waits for: the rate is there however late it is asked for.
+            // Sixteen seconds, whose end is not awaited: the rate is available however late it is read.
             if request.targetIndex == 0 { file.rate = 1 << 17 }
             return .file(file, request)
         }

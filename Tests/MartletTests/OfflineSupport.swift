@@ -100,7 +100,7 @@ struct OfflineStage: Sendable {
     func text(_ name: String) throws -> String { String(decoding: try self.place.read(name), as: UTF8.self) }
 }
 
-/// Keeps what a list tells, and waits for it.
+/// Records the events of a list, and waits for them.
 final class OfflineWatcher: OfflineDownloadsObserver {
     struct Log {
         var states: [String: [OfflineDownload.State]] = [:]

@@ -4,7 +4,7 @@ import Martlet
 import Testing
 import TransferTesting
 
-/// The public API against servers that were not written here.
+/// The public API against foreign servers.
 ///
 /// Run by Scripts/check-sessions, which starts nginx, Apache and squid and says in the environment where they are.
 @Suite(.enabled(if: RealServers.places != nil), .timeLimit(.minutes(2)))
@@ -44,7 +44,7 @@ struct RealServerTests {
         }
     }
 
-    @Test("a download that was cut off goes on from its resume data, and fetches little twice")
+    @Test("a download that was cut off resumes from its resume data, and fetches little twice")
     func resume() async throws {
         let session = try self.session { $0.connectionsPerDownload = 1 }
         let path = self.directory.path("large.bin")
@@ -65,7 +65,7 @@ struct RealServerTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == self.original("large.bin"))
     }
 
-    @Test("a status that is no success carries its name and the page's first bytes")
+    @Test("an error status carries its name and the page's first bytes")
     func missing() async throws {
         let session = try self.session()
         for base in [self.places.nginx, self.places.apache] {
@@ -126,7 +126,7 @@ struct RealServerTests {
         #expect(none?.status == 401)
     }
 
-    @Test("an authority that is not trusted, a key that is not pinned and a missing client certificate are refused")
+    @Test("an untrusted authority, an unpinned key and a missing client certificate are refused")
     func tls() async throws {
         let url = self.places.nginxTLS + "/small.bin"
         let untrusting = try self.session { $0.tls.roots = .system }
@@ -228,7 +228,7 @@ struct RealServers: Sendable {
 
 /// Counts a queue's items.
 ///
-/// Unchecked because it is touched on one serial queue, and read when that has told the end.
+/// Unchecked because it is used on one serial queue, and read when that has delivered the end.
 private final class Counter: TransferQueueDelegate, @unchecked Sendable {
     private(set) var numbers: [Int] = []
     private let end = AsyncStream<Void>.makeStream()

@@ -3,24 +3,25 @@ import Control
 import Platform
 import Synchronization
 import Testing
+import TransferTesting
 
 @testable import QueueStore
 
-/// A small filesystem in memory, where this user may mount one.
+/// A small filesystem in memory, if this user can mount one.
 private struct SmallDisk {
     let directory: String
 
     init?(bytes: Int) {
-        guard geteuid() == 0, let directory = try? ScratchStore.makeDirectory() else { return nil }
+        guard let directory = try? ScratchStore.makeDirectory() else { return nil }
         self.directory = directory
-        guard mount("tmpfs", directory, "tmpfs", 0, "size=\(bytes)") == 0 else {
+        guard MemoryFilesystem.mount(directory, size: "\(bytes)") else {
             rmdir(directory)
             return nil
         }
     }
 
     func remove() {
-        umount2(self.directory, Int32(MNT_DETACH))
+        MemoryFilesystem.unmount(self.directory)
         rmdir(self.directory)
     }
 
@@ -55,7 +56,7 @@ private final class Reports: Sendable {
         disk.fill()
         var last = 10
         var code: QueueStoreError.Code?
-        // The log has some room of its own left.
+        // The log still has some space.
         while code == nil, last < 2000 {
             let next = last + 1
             do throws(QueueStoreError) {

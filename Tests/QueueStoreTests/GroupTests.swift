@@ -13,7 +13,7 @@ private struct Member: Sendable {
     init(_ body: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> Void) { self.body = body }
 }
 
-/// What became of the writes of a group.
+/// The results of the writes of a group.
 private final class Results: Sendable {
     private let state: Mutex<(codes: [QueueStoreError.Code?], left: Int)>
     var codes: [QueueStoreError.Code?] { self.state.withLock { $0.codes } }

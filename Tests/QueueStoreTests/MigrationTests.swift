@@ -166,7 +166,7 @@ import TransferTesting
         var status = stat()
         fstat(file, &status)
         // The first pages, with the schema, stay: what is behind them is found to be damaged by those who read it.
-        for page in 64..<(Int(status.st_size) / 4096) { pwrite(file, garbage, 4096, page * 4096) }
+        for page in 64..<(Int(status.st_size) / 4096) { pwrite(file, garbage, 4096, off_t(page * 4096)) }
         close(file)
         let store = try QueueStore(path: scratch.path)
         var codes: [QueueStoreError.Code] = []

@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import QueueStore
 
-/// A directory of its own with a queue's database, and what tests ask of it again and again.
+/// A separate directory with a queue's database, and common test operations on it.
 final class ScratchStore: Sendable {
     let directory: String
     let store: QueueStore
@@ -130,7 +130,7 @@ struct SeededNumbers: RandomNumberGenerator {
     }
 }
 
-/// A gate that lets those go on who wait for it, once it is opened.
+/// A gate that resumes its waiters once it is opened.
 final class Gate: Sendable {
     private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 

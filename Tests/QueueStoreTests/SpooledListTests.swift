@@ -22,7 +22,7 @@ import Testing
         }
         let list = try await scratch.store.snapshot(states: everything, session: nil)
         let waiting = try await scratch.store.snapshot(states: [.waiting], session: .some("s"))
-        // What comes later is in none of them.
+        // None contains later changes.
         try await scratch.store.write { (writer) throws(QueueStoreError) in
             _ = try writer.move(gid(5), to: 2000)
             _ = try writer.setState(.paused, from: .waiting, session: nil)

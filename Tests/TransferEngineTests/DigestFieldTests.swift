@@ -26,7 +26,7 @@ struct DigestFieldTests {
         #expect(stage.store.files["f"]?.bytes == file.bytes)
     }
 
-    @Test("a part that is not what its Content-Digest says fails, and nothing goes on from it")
+    @Test("a part that differs from its Content-Digest fails, and nothing continues from it")
     func wrongPart() throws {
         let stage = Stage()
         var file = self.file

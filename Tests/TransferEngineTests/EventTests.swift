@@ -39,7 +39,7 @@ struct EventTests {
         #expect(stage.words(id).count { $0 == "progress" } == 1)
     }
 
-    @Test("a sequence that nobody reads costs nothing and tells how much was missed")
+    @Test("an unread sequence costs nothing and counts the missed events")
     func missed() async throws {
         let stage = Stage()
         let events = stage.engine.events(bufferingAtMost: 4)
@@ -48,13 +48,13 @@ struct EventTests {
         #expect(stage.engine.counts.finished == 100)
         var iterator = events.makeAsyncIterator()
         guard case .missed(let count) = await iterator.next()?.kind else {
-            Issue.record("the first event should tell of those missed")
+            Issue.record("the first event should count those missed")
             return
         }
         #expect(count + 4 == stage.recorder.events.count)
     }
 
-    @Test("an observer hears what it wants, ends included, until it is cancelled")
+    @Test("an observer gets the events that it selects, ends included, until it is cancelled")
     func interest() throws {
         let stage = Stage()
         let (ends, states, all) = (EventRecorder(), EventRecorder(), EventRecorder())
@@ -70,7 +70,7 @@ struct EventTests {
         #expect(all.events.count == 4)
     }
 
-    @Test("a sequence that was dropped is no observer any more")
+    @Test("a dropped sequence does not observe any more")
     func dropped() throws {
         let stage = Stage()
         weak var buffer: AnyObject?
@@ -108,7 +108,7 @@ struct EventTests {
         #expect(stage.engine.counts.waiting == 0)
     }
 
-    @Test("durable small files are synced in groups, and told of only then")
+    @Test("durable small files are synced in groups, and reported only then")
     func groups() throws {
         let pool = ManualPool()
         let stage = Stage(limit: 50, perHost: 50, pool: pool)

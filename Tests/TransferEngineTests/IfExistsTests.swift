@@ -102,7 +102,7 @@ struct IfExistsTests {
         #expect(stage.store.files.count == 1 && stage.store.files["f.txt"]?.bytes == file.bytes)
     }
 
-    @Test("resume refuses a file that is not the beginning of the server's, and leaves it alone")
+    @Test("resume refuses a file that differs from the start of the server's, and leaves it alone")
     func resumeRefuses() throws {
         let there = TestPattern(seed: 55).bytes(0..<2_000_000)
         let (stage, id) = try self.run(.resume, there: .init(there), file: Served(length: Served.large))

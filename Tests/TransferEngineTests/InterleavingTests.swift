@@ -44,7 +44,7 @@ struct InterleavingTests {
         #expect(stage.store.partials["f"]?.isBusy != true)
     }
 
-    @Test("one that takes the name of one that was just cancelled begins anew")
+    @Test("a transfer to the name of a transfer that was just cancelled restarts")
     func namesake() throws {
         let pool = ManualPool()
         let stage = Stage(pool: pool, releasesNames: true)
@@ -122,7 +122,7 @@ struct InterleavingTests {
         #expect(stage.end(waiting) == "finished")
     }
 
-    @Test("a stream upload that is cancelled while it is paused lets go of its source")
+    @Test("a stream upload that is cancelled while it is paused releases its source")
     func pausedStream() throws {
         let stage = Stage()
         let source = PiecewiseStream([[1, 2]], ends: false)

@@ -47,7 +47,7 @@ private final class Policy: TransferPolicy {
     }
 }
 
-/// Keeps a body, and pauses after each part where it is told to.
+/// Keeps a body, and pauses after each part on request.
 private final class Memory: BodyReceiver {
     let bytes = Mutex<[UInt8]>([])
     let resume = Mutex<(@Sendable () -> Void)?>(nil)
@@ -118,7 +118,7 @@ struct PolicyTests {
     }
 
     @Test(
-        "where the server sends no parts the whole is read again: what was given before is passed over, not given twice",
+        "if the server has no ranges the body is read again: delivered bytes are skipped, not delivered twice",
         arguments: [true, false]
     )
     func readAgain(keepsBytes: Bool) throws {
@@ -180,7 +180,7 @@ struct PolicyTests {
         exchange.body(self.file.pattern.bytes(0..<10_000))
         #expect(exchange.isPaused && memory.count == 10_000)
         stage.clock.advance(by: .seconds(300))
-        #expect(stage.end(id) == nil, "waiting for the receiver is no stall")
+        #expect(stage.end(id) == nil, "waiting for the receiver is not a stall")
         memory.resume.withLock { $0 }?()
         #expect(!exchange.isPaused)
     }
@@ -203,7 +203,7 @@ struct PolicyTests {
         self.file.head(exchange)
         #expect(exchange.isPaused)
         stage.clock.advance(by: .seconds(300))
-        #expect(stage.end(id) == nil, "waiting for the decision is no stall")
+        #expect(stage.end(id) == nil, "waiting for the decision is not a stall")
         policy.decideNow(.proceed)
         #expect(!exchange.isPaused)
         policy.decideNow(.cancel)
@@ -212,7 +212,7 @@ struct PolicyTests {
         #expect(stage.end(id) == "finished")
     }
 
-    @Test("a transfer that is cancelled, paused or timed out while a decision is awaited ends as told")
+    @Test("a transfer that is cancelled, paused or timed out while a decision is awaited ends accordingly")
     func endsWhileDeciding() throws {
         let stage = Stage()
         let policy = Policy(nil)
@@ -277,7 +277,7 @@ struct PolicyTests {
         #expect(stage.end(id) == "cancelled")
     }
 
-    @Test("a diverted body that breaks off is gone on with as a file")
+    @Test("a diverted body that breaks off is resumed as a file")
     func divertResumes() throws {
         let stage = Stage()
         let policy = Policy(.divert(Diversion(directory: "d", name: "new", ifExists: .fail)))
@@ -335,7 +335,7 @@ struct PolicyTests {
         #expect(stage.failure(file)?.code == .redirects && stage.failure(file)?.status == 302)
     }
 
-    @Test("a challenge is asked about, repeated with new fields, and ends in the status where nobody knows more")
+    @Test("a challenge is delegated, repeated with new fields, and ends in the status without further credentials")
     func challenge() throws {
         let stage = Stage()
         let policy = Policy(.repeat)
@@ -359,7 +359,7 @@ struct PolicyTests {
         #expect(failure.response?.prefix == [7, 8, 9] && failure.response?.head.status == 401)
     }
 
-    @Test("a challenge that was answered is no redirect and takes none of their number")
+    @Test("an answered challenge is not a redirect and does not count as one")
     func challengeBeforeRedirect() throws {
         let stage = Stage()
         let policy = Policy(.repeat)
@@ -403,7 +403,7 @@ struct PolicyTests {
         #expect(stage.failure(broken)?.response?.prefix == [1, 2, 3])
     }
 
-    @Test("conditions go with requests for the whole; 304 then ends the transfer well, and is no answer otherwise")
+    @Test("conditions go with requests for the complete file; 304 is then a success, and otherwise a failure")
     func conditions() throws {
         let stage = Stage()
         let id = try self.add(stage, Policy()) { $0.conditions = [("If-None-Match", "\"x\"")] }
@@ -483,7 +483,7 @@ struct PolicyTests {
         #expect(stage.completion(second)?.path == "f")
     }
 
-    @Test("a cancelled transfer keeps its bytes where it is told to", arguments: [true, false])
+    @Test("a cancelled transfer keeps its bytes on request", arguments: [true, false])
     func keeping(_ keeps: Bool) throws {
         let stage = Stage()
         let file = Served(length: 3_000_000)

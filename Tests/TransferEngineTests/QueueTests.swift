@@ -32,7 +32,7 @@ struct QueueTests {
         #expect(stage.open.count == 1)
     }
 
-    @Test("after close() adding throws, and the queue ends by itself")
+    @Test("after close() adding throws, and the queue ends when it is empty")
     func close() async throws {
         let stage = Stage()
         let id = try stage.add("http://h/f")
@@ -96,7 +96,7 @@ struct QueueTests {
         #expect(stage.end(waiting) == "finished")
     }
 
-    @Test("pausing keeps the partial file, and resuming goes on from it")
+    @Test("pausing keeps the partial file, and resuming continues from it")
     func pauseKeeps() throws {
         let stage = Stage()
         let file = Served(length: Served.large)

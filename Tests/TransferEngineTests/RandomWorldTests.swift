@@ -187,7 +187,7 @@ struct RandomWorldTests {
                 }
                 stage.run(until: id, timers: 2000)
                 guard let completion = stage.completion(id) else {
-                    #expect(stage.end(id) == "failed", "seed \(seed) comes to no end")
+                    #expect(stage.end(id) == "failed", "seed \(seed) does not end")
                     continue
                 }
                 let bytes = try #require(store.files[completion.path]?.bytes)

@@ -25,7 +25,7 @@ struct ResumableUploadTests {
         #expect(stage.end(id) == "finished")
     }
 
-    @Test("by tus a broken upload goes on from the server's offset, with nothing but what it lacks")
+    @Test("by tus a broken upload continues from the server's offset, with only the missing bytes")
     func tus() throws {
         let stage = Stage()
         stage.put(self.size)
@@ -54,7 +54,7 @@ struct ResumableUploadTests {
         #expect(journal.record.withLock { $0 } == nil)
     }
 
-    @Test("attempts that bring the server something new may go on for ever; those that do not, not (the budget)")
+    @Test("attempts with progress may continue for ever; those without use up the budget")
     func budget() throws {
         for moves in [true, false] {
             let stage = Stage()
@@ -83,7 +83,7 @@ struct ResumableUploadTests {
         }
     }
 
-    @Test("another process goes on with what the journal says; a file that changed meanwhile is refused")
+    @Test("another process resumes from the journal; a file that changed meanwhile is refused")
     func journal() throws {
         for isChanged in [false, true] {
             let before = Stage()
@@ -105,7 +105,7 @@ struct ResumableUploadTests {
             if isChanged {
                 #expect(stage.failure(id)?.code == .fileIO)
                 #expect(stage.failure(id)?.message.contains("changed") == true)
-                // What the server has is given up, and the next time begins anew.
+                // The server's bytes are abandoned, and the next run restarts.
                 #expect(head.request.method == "DELETE" && head["Tus-Resumable"] == "1.0.0")
                 #expect(journal.record.withLock { $0 } == nil)
                 continue
@@ -211,7 +211,7 @@ struct ResumableUploadTests {
         self.expectWhole(stage, id, patch)
     }
 
-    @Test("an upload paused by tus goes on where the server is; cancelled, it is deleted there (termination)")
+    @Test("an upload paused by tus resumes at the server's offset; cancelled, it is deleted there (termination)")
     func pausing() throws {
         let stage = Stage()
         stage.put(self.size)
@@ -272,7 +272,7 @@ struct ResumableUploadTests {
         #expect(stage.end(id) == "finished" && offset == 20 << 20)
     }
 
-    @Test("by the draft a broken POST goes on, once the server has told where (104)")
+    @Test("by the draft a broken POST continues, once the server has reported its resource (104)")
     func draft() throws {
         for tells in [true, false] {
             let stage = Stage()
@@ -306,7 +306,7 @@ struct ResumableUploadTests {
         }
     }
 
-    @Test("a server is asked by which protocol it goes on only where the content is worth it")
+    @Test("a server's protocol for resuming is requested only for large content")
     func automatic() throws {
         for size in [1 << 20, (1 << 20) - 1] as [Int64] {
             let stage = Stage()
@@ -316,7 +316,7 @@ struct ResumableUploadTests {
         }
     }
 
-    @Test("an upload's resource that is not encrypted is refused where the upload is")
+    @Test("an unencrypted resource of an encrypted upload is refused")
     func downgrade() throws {
         let stage = Stage()
         stage.put(self.size)

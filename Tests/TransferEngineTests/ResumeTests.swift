@@ -103,7 +103,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "(b') a tag that each node makes of its own is compared if Last-Modified agrees; else the file fails",
+        "(b') a tag that differs between nodes is compared if Last-Modified agrees; else the file fails",
         arguments: [true, false]
     )
     func worthlessTags(hasDate: Bool) throws {
@@ -140,7 +140,7 @@ struct ResumeTests {
         #expect(stage.holds(without))
     }
 
-    @Test("416 proves nothing: the last bytes are requested, and tell whether the file is complete")
+    @Test("416 proves nothing: the last bytes are requested, and show whether the file is complete")
     func notSatisfiable() throws {
         for total in [Int64(2_000_000), 2_500_000] {
             let stage = Stage()

@@ -44,7 +44,7 @@ struct RetryTests {
         #expect(stage.retries(id).last == .seconds(300))
     }
 
-    @Test("a status that is not listed fails at once")
+    @Test("an unlisted status fails at once")
     func notFound() throws {
         let stage = Stage()
         let id = try stage.add("http://a/f")
@@ -54,7 +54,7 @@ struct RetryTests {
         #expect(stage.store.files.isEmpty)
     }
 
-    @Test("a server that cuts at the same place every time comes to an end")
+    @Test("a server that cuts at the same place every time ends with a failure")
     func sameCut() throws {
         let stage = Stage()
         let file = Served(length: Served.large)
@@ -134,7 +134,7 @@ struct RetryTests {
         #expect(stage.failure(second)?.code == .timeout)
     }
 
-    @Test("waiting for a connection to the host that one was redirected to is no stall")
+    @Test("waiting for a connection to the target of a redirect is not a stall")
     func redirectInLine() throws {
         let stage = Stage(perHost: 1)
         let first = try stage.add("http://b/g") { $0.stallTimeout = .zero }

@@ -40,7 +40,7 @@ struct SegmentTests {
         #expect(stage.completion(id)?.bytes == self.file.length)
     }
 
-    @Test("a server that does not tell of ranges gets one connection")
+    @Test("a server that does not report range support gets one connection")
     func silent() throws {
         let stage = Stage()
         var file = self.file
@@ -223,7 +223,7 @@ struct MirrorTests {
         #expect(stage.holds(self.file))
     }
 
-    @Test("where the first source breaks at once, the mirror brings the file", arguments: [0, 100, 900_000])
+    @Test("if the first source breaks at once, the mirror provides the file", arguments: [0, 100, 900_000])
     func failover(cut: Int64) throws {
         let stage = Stage()
         let file = self.file

@@ -97,7 +97,7 @@ final class Stage: Sendable {
     /// Whether a finished file is just what the server has; says no more, for the content is long.
     func holds(_ file: Served, at path: String = "f") -> Bool { self.store.files[path]?.bytes == file.bytes }
 
-    /// The open exchange at this place; fails the test, instead of the process, where there is none.
+    /// The open exchange at this place; fails the test, instead of the process, if it does not exist.
     func exchange(_ index: Int = 0, at location: SourceLocation = #_sourceLocation) throws -> ScriptedExchange {
         let open = self.open
         return try #require(index < open.count ? open[index] : nil, sourceLocation: location)

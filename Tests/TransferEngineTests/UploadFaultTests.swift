@@ -24,7 +24,7 @@ struct UploadFaultTests {
         #expect(stage.failure(id)?.code == .cannotResume && stage.open.isEmpty)
     }
 
-    @Test("a redirect to be asked by GET, before the content has gone, is no success (RFC 9110 §15.4)")
+    @Test("a redirect to GET, before the content has been sent, is not a success (RFC 9110 §15.4)")
     func earlyRedirect() throws {
         for (method, status) in [("POST", 302), ("PUT", 303)] {
             let stage = Stage()
@@ -39,7 +39,7 @@ struct UploadFaultTests {
         }
     }
 
-    @Test("what the server says of its refusal is told, where it is a line of plain text")
+    @Test("the server's reason for its refusal is reported, if it is a line of plain text")
     func words() throws {
         let long = String(repeating: "x", count: 201)
         let answers = [
@@ -106,7 +106,7 @@ struct UploadFaultTests {
         #expect(stage.end(id) == "failed" && journal.record.withLock { $0 } == record)
     }
 
-    @Test("a file that changed ends what it was to be gone on from: the next time begins anew, with the same request")
+    @Test("a changed file ends the upload to resume: the next run restarts, with the same request")
     func staleRecord() throws {
         let stage = Stage()
         stage.put(self.size, modified: 6)

@@ -240,7 +240,7 @@ struct UploadTests {
             exchange.respond(status, ["Content-Length": "0"])
             exchange.end()
             if status == 409 {
-                // What is there may be the same.
+                // The existing bytes may be the same.
                 let question = try stage.exchange()
                 #expect(question.request.method == "HEAD")
                 question.respond(404, ["Content-Length": "0"])
@@ -251,7 +251,7 @@ struct UploadTests {
         }
     }
 
-    @Test("an answer that comes before the content is whole ends the upload at once; a success then is none")
+    @Test("a response before the end of the content ends the upload at once; a success then is a failure")
     func early() throws {
         for status in [413, 200] {
             let stage = Stage()
@@ -358,7 +358,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a file that is not there, or is none, fails before anything is asked")
+    @Test("a missing or special file fails before any request")
     func missing() throws {
         let stage = Stage()
         let id = try stage.upload()

@@ -19,7 +19,7 @@ struct AddressOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Addresses, networks and names that are not refused, such as 10.1.0.0/16,nas.local; may be repeated.",
+            "Permitted addresses, networks and names, such as 10.1.0.0/16,nas.local; may be repeated.",
             valueName: "list"
         )
     )

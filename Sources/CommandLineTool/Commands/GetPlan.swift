@@ -47,7 +47,7 @@ struct GetPlan {
     var jobs = 5
     /// The maximum number of connections per host.
     var perHost = 5
-    /// Whether the user has set this limit: a host then has no idle connections besides it, unless files use several.
+    /// Whether the user has set this limit: a host then has no idle connections in addition, unless files use several.
     var limitsHosts = false
     /// The limits per registered domain, the intervals, and whether `robots.txt` is obeyed.
     var politeness = PolitenessLimits()

@@ -7,31 +7,35 @@ struct MartletCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "martlet",
         abstract: "Transfer files over HTTP and HTTPS, and resume them after interruptions.",
+        usage: "martlet COMMAND [OPTIONS] [ARGUMENTS]",
         version: "martlet \(MartletVersion.text)",
-        subcommands: [
-            GetCommand.self, PutCommand.self, ServeCommand.self, LinksCommand.self, DemoCommand.self,
-            ManualCommand.self,
-        ],
-        groupedSubcommands: [
-            CommandGroup(
-                name: "The daemon's queue:",
-                subcommands: [
-                    DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self,
-                    WaitCommand.self,
-                    PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
-                    MoveCommand.self, LimitCommand.self, WebCommand.self, StopCommand.self,
-                ]
-            )
-        ]
+        groupedSubcommands: Self.groups
     )
+
+    /// The commands by task, in the order of the help and of the manual.
+    static let groups = [
+        CommandGroup(name: "Transfers", subcommands: [GetCommand.self, PutCommand.self]),
+        CommandGroup(
+            name: "The daemon's queue",
+            subcommands: [
+                AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self, WaitCommand.self,
+                PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
+                MoveCommand.self, LimitCommand.self, WebCommand.self, DaemonCommand.self, StopCommand.self,
+            ]
+        ),
+        CommandGroup(name: "Serving", subcommands: [ServeCommand.self, LinksCommand.self]),
+        CommandGroup(name: "More", subcommands: [DemoCommand.self, ManualCommand.self]),
+    ]
+
+    /// The names of all commands.
+    static var names: [String] { Self.groups.flatMap(\.subcommands).map { $0._commandName } }
 }
 
 /// `martlet generate-manual`: prints the manual page, for packagers.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate-manual",
-        abstract: "Print the manual page.",
-        shouldDisplay: false
+        abstract: "Print the manual page, for man -l - and for packages."
     )
 
     func run() throws {

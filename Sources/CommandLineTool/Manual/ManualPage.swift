@@ -20,26 +20,38 @@ enum ManualPage {
         var page = ".TH \(name.uppercased()) 1 \"\" \"\(name) \(MartletVersion.text)\" \"User Commands\"\n"
         page += ".SH NAME\n\(name) \\- \(self.escaped((tool.abstract ?? "").asNameLine))\n.SH SYNOPSIS\n"
         let commands = (tool.subcommands ?? []).filter { $0.shouldDisplay != false && $0.commandName != "help" }
-        for command in commands {
-            page += ".B \(name) \(command.commandName)\n[\\fIoptions\\fR]"
-            for argument in command.arguments ?? [] where argument.kind == "positional" {
-                let value = "\\fI\(self.escaped((argument.valueName ?? "value").uppercased()))\\fR"
-                page += " " + (argument.isOptional ? "[\(value)]" : value) + (argument.isRepeating ? "..." : "")
-            }
-            page += "\n.br\n"
-        }
-        page += ".B \(name)\n\\-\\-version | \\-\\-help\n"
+        for command in commands { page += self.synopsis(command, of: name) }
+        page += ".B \(name) help\n[\\fICOMMAND\\fR]\n.br\n.B \(name)\n\\-\\-version | \\-\\-help\n"
+        page += self.description
         for command in commands { page += self.section(command, of: name) }
-        page += self.foot
-        return page
+        return page + self.foot
+    }
+
+    private static func synopsis(_ command: ToolDescription.Command, of tool: String) -> String {
+        var line = ".B \(tool) \(self.escaped(command.commandName))\n"
+        if (command.arguments ?? []).contains(where: self.isOption) { line += "[\\fIoptions\\fR]" }
+        for argument in command.arguments ?? [] where argument.shouldDisplay && argument.kind == "positional" {
+            let name = (argument.valueName ?? "value").uppercased().replacing("…", with: "...")
+            let value = "\\fI\(self.escaped(name))\\fR"
+            // A name such as "FILE... URL" shows itself what is repeated.
+            let isRepeated = argument.isRepeating && !name.contains("...")
+            line += " " + (argument.isOptional ? "[\(value)]" : value) + (isRepeated ? "..." : "")
+        }
+        return line + (line.hasSuffix("\n") ? ".br\n" : "\n.br\n")
+    }
+
+    /// Whether an argument is an option of its command, not one that all commands have.
+    private static func isOption(_ argument: ToolDescription.Argument) -> Bool {
+        guard argument.shouldDisplay, argument.kind != "positional" else { return false }
+        return !(argument.names ?? []).contains { $0.name == "help" || $0.name == "version" }
     }
 
     private static func section(_ command: ToolDescription.Command, of tool: String) -> String {
-        var page = ".SH \"\(tool) \(command.commandName)\"\n\(self.escaped(command.abstract ?? ""))\n"
+        var page = ".SH \"\(tool) \(self.escaped(command.commandName))\"\n\(self.escaped(command.abstract ?? ""))\n"
         if let discussion = command.discussion { page += ".PP\n\(self.escaped(discussion))\n" }
         var title: String?
-        for argument in command.arguments ?? [] where argument.shouldDisplay && argument.kind != "positional" {
-            let section = argument.sectionTitle ?? "Others"
+        for argument in command.arguments ?? [] where self.isOption(argument) {
+            let section = argument.sectionTitle ?? "Options"
             if section != title {
                 title = section
                 page += ".SS \"\(self.escaped(section))\"\n"
@@ -66,45 +78,69 @@ enum ManualPage {
     static func escaped(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in
-                let plain = line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+                // Unescaped, `-`, `~` and `^` are typographic characters, which cannot be pasted into a shell.
+                let plain = line.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("~", with: "\\(ti")
+                    .replacing("^", with: "\\(ha")
                 return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : String(plain)
             }
             .joined(separator: "\n")
     }
 
-    private static let foot = """
-        .SH "EXIT STATUS"
-        0 every file is complete; 1 unknown error; 2 timeout; 3 not found; 5 too slow; 6 network;
-        7 unfinished transfers remain; 8 the server does not support resuming, which was required;
-        9 no space on the device; 13 the file exists; 15 a file could not be opened; 16 a file could not be created;
-        17 file input or output; 18 a directory could not be created; 19 name resolution;
-        22 bad or unexpected response; 23 redirects; 24 authentication; 28 bad option or argument;
-        29 the server is overloaded; 32 checksum mismatch; 130 ended by a signal.
-        The status is that of the last failure of the run.
-        .SH ENVIRONMENT
-        .TP
-        .B NO_COLOR
-        If set and not empty, disables colours.
+    private static let description = """
+        .SH DESCRIPTION
+        Martlet downloads and uploads files, and resumes them after interruptions of any kind: a dropped connection, a
+        full disk, a killed process.
+        .B martlet get
+        and
+        .B martlet put
+        transfer files and end.
+        .B martlet daemon
+        has a queue that survives restarts; the other commands control it.
+        .B martlet serve
+        lets others download and upload files.
         .PP
-        The environment of the \\-\\-refresh\\-command contains:
-        .TP
-        .B MARTLET_URL
-        The URL that was refused, with its user information and query.
-        .TP
-        .B MARTLET_STATUS
-        The status of the refusal: 401, 403 or 410.
-        .SH FILES
-        .TP
-        .I NAME.part
-        The data of NAME received so far.
-        .TP
-        .I NAME.part.journal
-        The source and the progress of NAME.part. Keep both files to resume later.
-        .TP
-        .I NAME.martlet\\-bad
-        A file that failed its checksum.
+        Every command also has the options
+        .BR \\-\\-help ,
+        which lists its options, and
+        .BR \\-\\-version .
+        .PP
+        .B martlet \\-\\-generate\\-completion\\-script
+        .I SHELL
+        prints the completions for bash, zsh or fish.
 
         """
+
+    private static var foot: String {
+        var page = """
+            .SH "EXIT STATUS"
+            The statuses up to 32 are those of aria2c; 65, 69 and 73 are those of sysexits.h. If several transfers failed,
+            the status is that of the last failure.
+
+            """
+        for (status, meaning) in ManualTables.statuses { page += self.term("\(status)", meaning, macro: ".B") }
+        page += ".SH ENVIRONMENT\n" + self.entries(ManualTables.variables, macro: ".B")
+        page += ".SS \"Variables of commands that martlet runs\"\n"
+        page += "They are set for the \\-\\-refresh\\-command, the daemon's commands on events, and wake commands.\n"
+        page += self.entries(ManualTables.commandVariables, macro: ".B")
+        page += ".SH FILES\n" + self.entries(ManualTables.files, macro: ".I")
+        page += ".SS \"In the state directory\"\n" + self.entries(ManualTables.stateFiles, macro: ".I")
+        page += ".SH EXAMPLES\n" + self.entries(ManualTables.examples, macro: ".B")
+        page += ".SH \"SEE ALSO\"\n"
+        let related = ManualTables.related.map { page in
+            let parts = page.split(separator: "(")
+            return ".BR \(self.escaped(String(parts[0]))) (\(parts[1])"
+        }
+        return page + related.joined(separator: " ,\n") + "\n"
+    }
+
+    private static func entries(_ entries: [ManualTables.Entry], macro: String) -> String {
+        entries.map { self.term($0.names.joined(separator: ", "), $0.text, macro: macro) }.joined()
+    }
+
+    private static func term(_ name: String, _ text: String, macro: String) -> String {
+        let term = name.contains(" ") ? "\"\(self.escaped(name))\"" : self.escaped(name)
+        return ".TP\n\(macro) \(term)\n\(self.escaped(text))\n"
+    }
 }
 
 extension String {

@@ -8,7 +8,7 @@ import TransferEngine
 struct AddCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add files to the daemon's queue; starts the daemon if none is running.",
+        abstract: "Add files to the queue; starts the daemon if none is running.",
         discussion: """
             Prints each file's id as soon as it is stored: from then on, only removing it takes it out of the queue. \
             Without --directory files go to the daemon's directory. Exit statuses: 0 if all were added (with --wait: \

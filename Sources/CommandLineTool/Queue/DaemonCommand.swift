@@ -9,7 +9,7 @@ import TransferCore
 struct DaemonCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
-        abstract: "Run the daemon, whose queue continues after the programs that added transfers have ended.",
+        abstract: "Run the daemon, whose queue survives restarts and kill -9.",
         discussion: """
             Runs in the foreground until SIGTERM or SIGINT, and writes its log to standard error; martlet add starts a \
             daemon in the background if none is running. Each state directory has one daemon. Programs of the same \

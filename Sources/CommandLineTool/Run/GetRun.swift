@@ -60,7 +60,7 @@ enum GetRun {
                 wakeUp: wakeUp,
                 refresher: refresher
             )
-            // No row fails because of this machine: the rows that are not reported are fetched by the next run.
+            // A failure of this machine does not fail rows: the next run fetches the unreported rows.
             failure.onFailure { run.stop(interrupted: false) }
             try signals.start(
                 stop: {

@@ -123,7 +123,7 @@ struct ServeAccessOptions: ParsableArguments {
     )
     var credentials: String?
 
-    @Flag(help: "Let anybody read and list; only credentials permit to write and to make links.")
+    @Flag(help: "Permit reading and listing without credentials; writing and making links require them.")
     var publicRead = false
 
     @Option(help: ArgumentHelp("Name of the session cookie.", valueName: "name"))

@@ -10,7 +10,7 @@ enum TopEvent: Sendable {
     case disturbed
     /// The daemon's answer to the last ``TopAction/load(_:)``.
     case loaded(TopSnapshot)
-    /// There was no answer to the last ``TopAction/load(_:)``.
+    /// The last ``TopAction/load(_:)`` got no response.
     case loadFailed(ControlError)
     /// The result of the last ``TopAction/call(_:)``: a text for the user.
     case called(Result<String, ControlError>)

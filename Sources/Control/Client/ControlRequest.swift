@@ -30,7 +30,7 @@ struct ControlRequest: Sendable {
     /// - Throws: ``ControlError`` with `badParameter` if the path cannot be part of a request line.
     static func events(_ path: String) throws(ControlError) -> ControlRequest {
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw ControlError(.badParameter, "'\(path)' is no path of the daemon's", remedy: "encode it with %XX")
+            throw ControlError(.badParameter, "'\(path)' is not a path of the daemon", remedy: "encode it with %XX")
         }
         let head = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
         return ControlRequest(bytes: ByteBuffer(string: head), subject: path, isRepeatable: true)

@@ -24,7 +24,7 @@ package actor DaemonCore: TransferService {
         var schedule: Schedule?
         /// The reason why the queue cannot be stored, or `nil`.
         var trouble: String?
-        /// What is wrong with each file system that transfers wait for.
+        /// The problem of each file system that transfers wait for.
         var heldFileSystems: [String] = []
         /// The time of the last log message about ``trouble``.
         var troubleLogged: ContinuousClock.Instant?

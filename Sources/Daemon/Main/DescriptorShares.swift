@@ -8,7 +8,7 @@ struct DescriptorShares: Hashable {
     /// The maximum number of transfers at a time.
     let transfers: Int
 
-    /// What the daemon itself needs for its listeners, event loops, database and log.
+    /// The descriptors of the daemon itself: listeners, event loops, database and log.
     private static let reserve = 64
     /// A transfer may have a connection, a file and a journal; one is a margin.
     private static let perTransfer = 4

@@ -42,7 +42,7 @@ final class DaemonApplication: HTTPApplication {
             response.fields.append("Access-Control-Allow-Origin", origin)
             response.fields.append("Vary", "Origin")
         }
-        // What the client sends after an upgrade that was not accepted may be in the other protocol.
+        // After a refused upgrade, the client's next bytes can be in the other protocol.
         if response.status != 101, request.head.fields.contains("Upgrade") { response.closes = true }
     }
 

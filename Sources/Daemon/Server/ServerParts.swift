@@ -53,11 +53,11 @@ final class ServerParts: Sendable {
         do throws(StorageError) {
             try self.page?.open()
         } catch {
-            logger.error("nobody can sign in to the page", metadata: ["error": .string(error.message)])
+            logger.error("sign-in to the page is impossible", metadata: ["error": .string(error.message)])
         }
     }
 
-    /// Returns the response to a request that is not permitted, or `nil`.
+    /// Returns the response to a forbidden request, or `nil` if the request is permitted.
     ///
     /// A request is permitted over the Unix socket, and with the token in its head or the cookie of the page.
     func refusal(of request: RoutedRequest) -> Response? {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The state of a session's wake command, as shown to users.
 package struct WakeSummary: Sendable, Hashable {
-    /// What happens next.
+    /// A state of a wake command.
     package enum State: String, Sendable, Hashable {
         /// No end of a transfer is unhandled.
         case idle
@@ -15,7 +15,7 @@ package struct WakeSummary: Sendable, Hashable {
         case exhausted
     }
 
-    /// What happens next.
+    /// The state.
     package var state: State
     /// The number of consecutive failed starts.
     package var failures: Int

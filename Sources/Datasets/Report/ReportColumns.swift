@@ -3,7 +3,7 @@ internal import TransferCore
 
 /// The columns of a report.
 package enum ReportColumns {
-    /// The names of all columns that a report may have of its own.
+    /// The names of all columns that a report can add to those of the table.
     ///
     /// `name` and `checksum` are the table's, too.
     package static let names: Set<String> = Set(

@@ -22,7 +22,7 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
     private enum Phase {
         case fetching
         case storing
-        /// In a shard that is not complete.
+        /// In an incomplete shard.
         case stored(Line)
     }
 

@@ -100,7 +100,7 @@ package final class DatasetRun: Sendable {
     /// Whether contents are written into shards.
     package var writesShards: Bool { self.shards != nil }
 
-    /// What the user should know about the start, or `nil`.
+    /// A notice for the user about the start, or `nil`.
     package var warning: String? {
         self.shards?.aside
             .map {

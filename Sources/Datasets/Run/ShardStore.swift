@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Synchronization
 internal import TransferCore
 
-/// Appends contents to shards on a thread of its own.
+/// Appends contents to shards on a separate thread.
 final class ShardStore: Sendable {
     private struct State { weak var run: DatasetRun? }
 

@@ -27,7 +27,7 @@ package struct ShardReport: Sendable {
 ///
 /// Reports are only read: no lock is taken, and an incomplete last line is ignored.
 struct ListedReports {
-    /// What the directory's shards are compared with.
+    /// The reports, for comparison with the directory's shards.
     let knowledge: ShardInventory.Reports
     /// The reports to list from now on.
     let list: ShardReportList
@@ -93,7 +93,7 @@ struct ListedReports {
         var named = own.shards
         var entries = found.map { ShardReportList.Entry(id: $0.entry.id, path: $0.path, directory: directory.path) }
         let identity = Identity(of: own.path)
-        // A report that is not where the list says was moved; a copy of one that is there counts in addition.
+        // A report missing from its listed path was moved. A copy of a report at its listed path counts in addition.
         var moved: Set<String> = []
         if !found.contains(where: { $0.identity == identity }) {
             entries.append(ShardReportList.Entry(id: own.id, path: own.path, directory: directory.path))

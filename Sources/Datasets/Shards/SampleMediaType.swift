@@ -21,7 +21,7 @@ enum SampleMediaType {
         "application/unknown", "content/unknown", "*/*",
     ]
 
-    /// Names that are in use besides the registered ones.
+    /// Unregistered names in common use.
     private static let aliases = [
         "image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/jfif": "image/jpeg", "image/x-png": "image/png",
         "image/x-icon": "image/vnd.microsoft.icon", "image/ico": "image/vnd.microsoft.icon",

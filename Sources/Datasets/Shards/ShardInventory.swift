@@ -13,7 +13,7 @@ struct ShardInventory: Equatable {
         var isRegular: Bool
     }
 
-    /// What is known about the reports of the directory.
+    /// The known reports of the directory.
     struct Reports: Equatable {
         /// The shards that they name.
         var named: Set<String>
@@ -40,7 +40,7 @@ struct ShardInventory: Equatable {
         case lost([String], [LostReport])
         /// Shards of a directory that does not list its reports, in order.
         case unlisted([String])
-        /// A name of ours that is not a regular file.
+        /// One of our names that belongs to a directory or a special file.
         case notRegular(String)
     }
 

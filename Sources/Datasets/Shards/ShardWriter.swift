@@ -7,7 +7,7 @@ package import TransferCore
 /// Writes samples into tar files that WebDataset reads: `00000.tar` and so on in one directory.
 ///
 /// Samples are appended in the order of the calls to one shard, until it is full. A full shard is synced, renamed and
-/// reported on a thread of its own, while the next one is filled. All methods may block for long, and may be called by
+/// reported on a separate thread, while the next shard is filled. All methods may block for long, and may be called by
 /// several threads.
 ///
 /// After a failed write (``StorageError/Code/noSpace``, for example) the sample is in no shard, and the same call can be

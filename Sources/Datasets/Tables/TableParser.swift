@@ -35,7 +35,7 @@ package struct TableParser: Sendable {
 
     /// Creates a parser of the failed rows of a report.
     ///
-    /// - Parameter allFailed: Whether rows that are not retryable are included.
+    /// - Parameter allFailed: Whether rows with permanent failures are included.
     package init(reportWithAllFailed allFailed: Bool) {
         self.splitter = .lines(LineSplitter(limit: Self.rowLimit))
         self.reader = RowReader(source: .report(allFailed: allFailed))
@@ -82,7 +82,7 @@ package struct TableParser: Sendable {
         while let found = self.mark, let byte = chunk.first {
             guard found < bytes.count, byte == bytes[found] else {
                 self.mark = nil
-                // The bytes were no mark, but the beginning of the table.
+                // The bytes were not a mark but the start of the table.
                 if found < bytes.count, found > 0 { chunk = bytes[..<found] + chunk }
                 return
             }

@@ -6,7 +6,7 @@ import TransferEngine
 /// An open, locked journal that is updated in place by pwrite(2).
 ///
 /// A completed call survives the death of the process. A record that must be changed at once is written by one call and
-/// lies within a page, so a kill leaves the old or the new record.
+/// is within a page, so a kill leaves the old or the new record.
 ///
 /// The journal is not mapped: a store into a mapping kills the process (SIGBUS) if another program truncates the file,
 /// the disk is full or a server is lost. Here, each of these is an error number.

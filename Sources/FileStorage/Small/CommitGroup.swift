@@ -111,7 +111,7 @@ final class CommitGroup: Sendable {
         var filesystems: [UInt: [Entry]] = [:]
         for inDirectory in Dictionary(grouping: entries, by: { ObjectIdentifier($0.directory) }).values {
             let device = try inDirectory.first?.directory.status(".")?.st_dev ?? 0
-            filesystems[UInt(device), default: []] += inDirectory
+            filesystems[UInt(truncatingIfNeeded: device), default: []] += inDirectory
         }
         for group in filesystems.values {
             if group.count >= Self.syncfsThreshold, let first = group.first,

@@ -154,7 +154,7 @@ public enum AtomicFile {
 
     /// Calls fchmod(2); returns 0, also on filesystems without permissions, or the error number.
     private static func setMode(_ file: FileDescriptor, _ mode: UInt32) -> Int32 {
-        while fchmod(file.raw, mode & 0o7777) != 0 {
+        while fchmod(file.raw, mode_t(mode & 0o7777)) != 0 {
             switch errno {
             case EINTR: continue
             case EPERM, ENOTSUP, ENOSYS: return 0

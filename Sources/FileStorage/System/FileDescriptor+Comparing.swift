@@ -3,7 +3,7 @@ import Platform
 import TransferCore
 
 extension FileDescriptor {
-    /// Whether a file has these bytes at an offset; bytes that are not there differ.
+    /// Whether a file has these bytes at an offset; bytes after the end differ.
     ///
     /// Reads in pieces of 64 KiB, into temporary memory.
     package func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Result<Bool, SystemError> {

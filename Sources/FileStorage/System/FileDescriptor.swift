@@ -50,7 +50,7 @@ package final class FileDescriptor: Sendable {
         var left = bytes.count
         var position = offset
         while left > 0 {
-            let count = pwrite(self.raw, next, left, Int(position))
+            let count = pwrite(self.raw, next, left, off_t(position))
             if count > 0 {
                 next += count
                 left -= count
@@ -70,7 +70,7 @@ package final class FileDescriptor: Sendable {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
         while filled < buffer.count {
-            let count = pread(self.raw, base + filled, buffer.count - filled, Int(offset) + filled)
+            let count = pread(self.raw, base + filled, buffer.count - filled, off_t(offset) + off_t(filled))
             if count > 0 {
                 filled += count
             } else if count == 0 {
@@ -89,13 +89,11 @@ package final class FileDescriptor: Sendable {
     package func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
 
     /// Sets the size; returns 0 or the error number.
-    package func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, Int(length)) } }
+    package func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, off_t(length)) } }
 
     /// Sets the modification time without changing the access time; returns 0 or the error number.
     func setModified(_ seconds: Int64) -> Int32 {
-        // UTIME_OMIT of utimensat(2).
-        let omit = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
-        let times = [omit, timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+        let times = [timespec.omitted, timespec(tv_sec: Int(seconds), tv_nsec: 0)]
         return times.withUnsafeBufferPointer { futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
     }
 

@@ -57,7 +57,7 @@ final class RecentListing: Sendable {
 
     private static var now: Int64 {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        clock_gettime(ClockNumber.coarse, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// What an application knows about the client of a connection.
+/// The trust of an application in the client of a connection.
 package final class ConnectionStanding: Sendable {
     private let known = Atomic<Bool>(false)
     private let onAuthentication: @Sendable () -> Void

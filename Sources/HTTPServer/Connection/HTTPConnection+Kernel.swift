@@ -33,7 +33,9 @@ extension HTTPConnection {
             }
     }
 
-    /// Whether the channel has fewer unsent bytes than at the last check: of a Unix socket the kernel tells no more.
+    /// Whether the channel has fewer unsent bytes than at the last check.
+    ///
+    /// The kernel does not report more about a Unix socket.
     private var hasSentMore: Bool {
         guard self.isLocal, let options = self.context?.channel.syncOptions,
             let unsent = try? options.getOption(.bufferedWritableBytes)

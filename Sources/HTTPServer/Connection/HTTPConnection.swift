@@ -223,7 +223,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
             self.request = request
         } else {
             // Bytes that follow, such as those of CONNECT, are not requests to this server.
-            handler = ImmediateHandler(.message(400, "this is no target for a server").closing())
+            handler = ImmediateHandler(.message(400, "this request target is not valid for a server").closing())
             self.request = nil
         }
         self.isFirst = false

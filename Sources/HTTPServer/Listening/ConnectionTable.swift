@@ -9,7 +9,7 @@
 struct ConnectionTable<ID: Hashable> {
     /// The decision about a new connection.
     enum Admission: Equatable {
-        /// Accept it, and close another one, which is no longer in the table.
+        /// Accept it, and close another one, which was removed from the table.
         case accept(closing: ID?)
         /// Refuse it: all connections are protected.
         case refuse

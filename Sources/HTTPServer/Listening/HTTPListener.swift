@@ -143,10 +143,10 @@ package final class HTTPListener: Sendable {
     /// The bound port, or `nil` for a Unix socket.
     package var port: Int? { self.channel.localAddress?.port }
 
-    /// Whether there is no connection and no running handler.
+    /// Whether all connections are closed and all handlers have returned.
     package var isIdle: Bool { self.core.isIdle }
 
-    /// Whether there is no connection; handlers may still run.
+    /// Whether all connections are closed; handlers can still run.
     package var hasNoConnection: Bool { self.core.connections.isEmpty }
 
     /// Stops: accepts no connection, closes idle ones, event streams and WebSockets, and lets running requests finish.

@@ -78,7 +78,7 @@ final class ListenerCore: Sendable {
     /// The open connections.
     var connections: [any Channel] { self.open.withLock { Array($0.channels.values) } }
 
-    /// Whether there is no connection and no running task.
+    /// Whether all connections are closed and all tasks have ended.
     var isIdle: Bool { self.tasks.withLock { $0.running.isEmpty } && self.open.withLock { $0.channels.isEmpty } }
 
     /// Starts a task that belongs to a connection; the listener's stop waits for it, and cancels it in the end.

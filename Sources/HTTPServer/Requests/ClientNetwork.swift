@@ -7,7 +7,7 @@ package struct ClientNetwork: Sendable, Hashable {
     private let bits: UInt64
     private let isV6: Bool
 
-    /// Parses the address of a client; all texts that are not an address have the same network.
+    /// Parses the address of a client; all other texts have the same network.
     ///
     /// An IPv4 address that is mapped to IPv6 has the network of the IPv4 address.
     package init(_ peer: String) {

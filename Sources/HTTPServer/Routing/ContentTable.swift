@@ -7,9 +7,9 @@
 struct ContentTable {
     /// The decision about more bytes.
     enum Growth: Hashable {
-        /// Keep them, and drop other content, which is no longer in the table.
+        /// Keep them, and drop other content, which was removed from the table.
         case keep(dropping: [Int])
-        /// Drop the content itself, which is no longer in the table.
+        /// Drop the content itself, which was removed from the table.
         case drop
         /// The content is not in the table: it was dropped before.
         case unknown

@@ -28,8 +28,8 @@ package final class SignOuts: Sendable {
             self.device = UInt64(truncatingIfNeeded: status.st_dev)
             self.inode = UInt64(truncatingIfNeeded: status.st_ino)
             self.size = Int64(status.st_size)
-            self.seconds = Int64(status.st_mtim.tv_sec)
-            self.nanoseconds = Int64(status.st_mtim.tv_nsec)
+            self.seconds = Int64(status.modificationTime.tv_sec)
+            self.nanoseconds = Int64(status.modificationTime.tv_nsec)
         }
     }
 

@@ -5,7 +5,7 @@ internal import Platform
 internal import Synchronization
 internal import TransferCore
 
-/// Resolves names on threads of its own, many at once, with a cache.
+/// Resolves names on its own threads, many at once, with a cache.
 ///
 /// getaddrinfo(3) blocks, for seconds if a name server does not respond. Each lookup has a thread, so a slow name does
 /// not delay the others. Threads are started on demand, at most ``maximumThreads``, and end after ``lingering``.

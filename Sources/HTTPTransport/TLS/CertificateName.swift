@@ -28,7 +28,7 @@ enum CertificateName {
             && labels.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains(UInt8(ascii: "*")) }
     }
 
-    /// Whether a name has a `*` that is no wildcard.
+    /// Whether a name has a `*` other than a wildcard.
     static func isMisplacedWildcard(_ name: String) -> Bool {
         name.utf8.contains(UInt8(ascii: "*")) && !Self.isWildcard(Self.canonical(Array(name.utf8)))
     }

@@ -17,13 +17,13 @@ struct TLSMaterial: Sendable {
     ///
     /// - Throws: `TransportError` with the code `certificate`; the message names the file and how to fix it.
     init(_ settings: TLSOptions) throws(TransportError) {
-        let mend = "use a readable file of PEM certificates"
+        let remedy = "use a readable file of PEM certificates"
         self.roots =
             switch settings.roots {
             case .system: []
-            case .pemFile(let file): try Self.certificates(.file(file), of: "authorities", mend)
-            case .pem(let bytes): try Self.certificates(.bytes(bytes), of: "authorities", mend)
-            case .systemAnd(let pem): try Self.certificates(pem, of: "authorities", mend)
+            case .pemFile(let file): try Self.certificates(.file(file), of: "authorities", remedy)
+            case .pem(let bytes): try Self.certificates(.bytes(bytes), of: "authorities", remedy)
+            case .systemAnd(let pem): try Self.certificates(pem, of: "authorities", remedy)
             }
         guard let identity = settings.clientCertificate else {
             self.chain = []
@@ -40,7 +40,7 @@ struct TLSMaterial: Sendable {
     private static func certificates(
         _ pem: TLSOptions.PEM,
         of owner: String,
-        _ mend: String
+        _ remedy: String
     ) throws(TransportError) -> [NIOSSLCertificate] {
         let certificates: [NIOSSLCertificate]
         do {
@@ -50,10 +50,13 @@ struct TLSMaterial: Sendable {
             case .bytes(let bytes): certificates = bytes.isEmpty ? [] : try NIOSSLCertificate.fromPEMBytes(bytes)
             }
         } catch {
-            throw TransportError(.certificate, "cannot read certificates of \(owner) from \(Self.place(pem)): \(mend)")
+            throw TransportError(
+                .certificate,
+                "cannot read certificates of \(owner) from \(Self.place(pem)): \(remedy)"
+            )
         }
         guard !certificates.isEmpty else {
-            throw TransportError(.certificate, "\(Self.place(pem)) contains no certificate of \(owner): \(mend)")
+            throw TransportError(.certificate, "\(Self.place(pem)) contains no certificate of \(owner): \(remedy)")
         }
         return certificates
     }

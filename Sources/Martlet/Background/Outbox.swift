@@ -72,7 +72,7 @@ struct Outbox {
     /// The maximum number of transfers in one `add`.
     static let batchLimit = 200
 
-    /// What a command sets: a later command with the same key replaces it.
+    /// Identifies the setting of a command: a later command with the same key replaces it.
     private enum Key: Hashable {
         case transfer(TransferID, slot: Int)
         case configuration

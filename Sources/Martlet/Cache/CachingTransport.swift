@@ -12,7 +12,9 @@ final class CachingTransport: Transport {
     let network: any Transport
     let cache: ResponseCache
     let logger: Logger?
-    /// What the session trusts; another session's responses are used only if it trusts the same.
+    /// The certificates that the session trusts.
+    ///
+    /// Responses of another session are used only if it trusts the same ones.
     let trust: CacheTrust
 
     init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?, _ tls: TLSOptions) {

@@ -26,7 +26,7 @@ package struct RecordingMachine: Sendable {
     private var phase = Phase.receiving
     private var collected: [UInt8] = []
     private var length: Int64 = 0
-    /// Bytes of blocks that are not written yet.
+    /// Bytes of unwritten blocks.
     private var unwritten = 0
     private var isPaused = false
 

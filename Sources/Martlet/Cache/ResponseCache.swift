@@ -181,7 +181,7 @@ public final class ResponseCache: Sendable {
         case begun(CacheRecording)
         /// It replaces the stored response, but is too large to be stored.
         case tooLarge
-        /// A removal came after the request, which may be older than its cause.
+        /// Responses were removed after the request, which can be older than the reason of the removal.
         case refused
     }
 

@@ -35,7 +35,7 @@ final class Authenticator: Sendable {
         var refused: Set<Credential> = []
         /// Credentials for this transfer only.
         var own: [ProtectionSpace: Entry] = [:]
-        /// The delegates' credentials that were not refused.
+        /// The delegates' credentials, without the refused ones.
         var supplied: [ProtectionSpace: Supplied] = [:]
         /// The number of refusals of what the delegates supplied.
         var refusals: [ProtectionSpace: Int] = [:]

@@ -14,7 +14,7 @@ public struct TransferResponse: Sendable {
     ///
     /// For `HEAD` it is the length that the body of a `GET` would have.
     public let expectedLength: Int64?
-    /// Whether the response comes from the server or from the session's cache.
+    /// The source of the response: the server or the session's cache.
     public let source: ResponseSource
 
     init(url: HTTPURL, head: ResponseHead, expectedLength: Int64?) {

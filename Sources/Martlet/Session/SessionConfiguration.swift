@@ -122,7 +122,7 @@ public struct SessionConfiguration: Sendable {
     /// The events of a background session of which the daemon notifies the user on the desktop.
     ///
     /// The daemon calls `org.freedesktop.Notifications` on the D-Bus session bus of its environment. Without a session
-    /// bus, or without a notification service on it, there are no notifications and no errors; so on macOS.
+    /// bus, or without a notification service on it, nothing is shown, without an error. The same holds on macOS.
     public var notifications: Set<TransferNotification> = []
 
     /// When the events of a background session count as handled.

@@ -25,7 +25,7 @@ enum DatabaseFile {
             }
             // A directory with mode 0600 would be inaccessible even for its owner.
             guard status.st_mode & S_IFMT == S_IFREG else {
-                throw QueueStoreError(.inputOutput, "the database '\(path)' is no file; name one, or a free path")
+                throw QueueStoreError(.inputOutput, "the database '\(path)' is not a file; name one, or a free path")
             }
             guard chmod(path, 0o600) == 0 else { throw Self.error(path, "made private", errno) }
         }

@@ -4,7 +4,7 @@ internal import SQLite
 
 /// The thread of the writing connection, which performs its jobs one after another.
 ///
-/// A serial queue has a thread of its own while it has jobs, however many other queues are blocked.
+/// A serial queue has its own thread while it has jobs, however many other queues are blocked.
 final class WritingThread: Sendable {
     /// The path of the database.
     let path: String

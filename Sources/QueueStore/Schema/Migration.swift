@@ -26,7 +26,7 @@ extension [Migration] {
         guard isEmpty && version == 0 || application == Migration.applicationIdentifier else {
             throw QueueStoreError(
                 .damaged,
-                "'\(path)' is no queue of Martlet's but another program's database; move it away and start again"
+                "'\(path)' is not a queue of Martlet but another program's database; move it away and start again"
             )
         }
         guard version <= self.count else {

@@ -49,7 +49,7 @@ extension QueueStoreError {
     static func full(_ path: String, _ reason: String) -> QueueStoreError {
         QueueStoreError(
             .full,
-            "there is no room for the database '\(path)' (\(reason)); nothing of this change is stored: free some space"
+            "no space for the database '\(path)' (\(reason)); nothing of this change is stored: free some space"
         )
     }
 

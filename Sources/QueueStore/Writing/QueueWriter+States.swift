@@ -75,7 +75,7 @@ extension QueueWriter {
         if let wrong = ends.first(where: { !$0.state.isEnd }) {
             throw QueueStoreError(
                 .wrongState(wrong.id, wrong.state),
-                "'\(wrong.state.rawValue)' is no end of \(wrong.id)"
+                "'\(wrong.state.rawValue)' is not an end state of \(wrong.id)"
             )
         }
         var tally = Tally()

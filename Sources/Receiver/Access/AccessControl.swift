@@ -274,8 +274,8 @@ final class AccessControl: Sendable {
 
     /// Checks a request for a right, and sets its user.
     ///
-    /// The credentials of an address that guesses are refused unchecked. A client that is signed in is not: its cookie
-    /// is no guess. Other credentials in its request are then removed unchecked.
+    /// The credentials of an address that guesses are refused unchecked. A signed-in client is not refused: its cookie
+    /// is not a guess. Other credentials in its request are then removed unchecked.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -52,7 +52,7 @@ public struct AccessCredential: Sendable {
             else {
                 throw ReceiverError(
                     .credentials,
-                    "line \(index + 1) of \(source) is no credential; write RIGHTS KIND SECRET, such as "
+                    "line \(index + 1) of \(source) is not a credential; write RIGHTS KIND SECRET, such as "
                         + "'read,list basic anna:password' (kinds: token, basic, session)"
                 )
             }

@@ -201,7 +201,7 @@ struct ArchiveWork {
         let isFile = item.status.st_mode & S_IFMT == S_IFREG
         return ZipWriter.Entry(
             name: name,
-            modified: Int64(item.status.st_mtim.tv_sec),
+            modified: Int64(item.status.modificationTime.tv_sec),
             mode: isFile ? 0o100644 | UInt32(item.status.st_mode) & 0o111 : 0o40755
         )
     }

@@ -75,7 +75,7 @@ struct ZipWriter: Sendable {
         self.skip(bytes.count)
     }
 
-    /// Adds content that is not known, to compute the size of an archive.
+    /// Adds unknown content, to compute the size of an archive.
     mutating func skip(_ count: Int) {
         self.open?.size += UInt64(count)
         self.advance(count)
@@ -84,7 +84,7 @@ struct ZipWriter: Sendable {
     /// Counts bytes of the archive; sparse files can have any size, and their sum is only compared with limits.
     private mutating func advance(_ count: Int) { self.offset = self.offset.adding(clamping: UInt64(count)) }
 
-    /// Removes the bytes of a descriptor that is not sent, to compute the size of an archive.
+    /// Removes the bytes of an unsent descriptor, to compute the size of an archive.
     mutating func remove(_ count: Int) { self.offset -= UInt64(count) }
 
     /// Ends the entry that was begun.
@@ -253,7 +253,7 @@ private struct ZipBytes {
         self.append(two: UInt16((year - 1980) << 9 | month << 5 | day))
     }
 
-    /// The date in the Gregorian calendar, for days since 1970-01-01 that are not negative.
+    /// The date in the Gregorian calendar, for non-negative days since 1970-01-01.
     ///
     /// - Source: Hinnant, chrono-compatible low-level date algorithms, `civil_from_days`.
     private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {

@@ -15,7 +15,7 @@ struct ClientOrigin: Hashable, Sendable {
     /// Evaluates the fields of a request.
     ///
     /// From the last report backwards, each one is believed if the proxy that made it is trusted. A client can send
-    /// reports of its own, and proxies that use one family of fields pass the other one unchanged. If both are present
+    /// its own reports, and proxies that use one family of fields pass the other one unchanged. If both are present
     /// and name different clients, neither is believed.
     ///
     /// From proxies on this machine `X-Forwarded-Proto` is believed in any case: a client gains nothing by it.

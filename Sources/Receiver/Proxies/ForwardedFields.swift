@@ -123,7 +123,7 @@ enum ForwardedFields {
         return address
     }
 
-    /// Whether a scheme is `https`; `nil` for one that is not of HTTP.
+    /// Whether a scheme is `https`; `nil` for a scheme other than `http`.
     static func scheme(_ text: String) -> Bool? {
         switch text.lowercased() {
         case "https": true

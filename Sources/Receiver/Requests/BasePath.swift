@@ -12,7 +12,7 @@ package struct BasePath: Sendable, Hashable {
 
     private init(valid prefix: String) { self.prefix = prefix }
 
-    /// Parses `/files`, `/files/` or `files`; `/` and an empty text are no prefix.
+    /// Parses `/files`, `/files/` or `files`; `/` and an empty text mean no prefix.
     ///
     /// - Returns: `nil` if a name is `.` or `..` or has characters other than letters, digits and `-._~`: they have several
     ///   spellings, and proxies differ in which one they send.

@@ -203,7 +203,7 @@ public final class Receiver: Sendable {
             throw ReceiverError(
                 .credentials,
                 "\(configuration.listen) can be reached from the network, so credentials are needed: name a file with "
-                    + "--credentials or --token-file, let anybody read with --public-read, or listen on 127.0.0.1"
+                    + "--credentials or --token-file, permit reading with --public-read, or listen on 127.0.0.1"
             )
         }
     }
@@ -259,7 +259,7 @@ public final class Receiver: Sendable {
         case EACCES:
             return ReceiverError(.address, "port \(address.port) needs privileges; choose one above 1023")
         case EADDRNOTAVAIL:
-            return ReceiverError(.address, "\(address.host) is no address of this machine; choose one that is")
+            return ReceiverError(.address, "\(address.host) is not an address of this machine; choose one that is")
         default:
             let reason = number.map { String(cString: strerror($0)) } ?? "\(error)"
             return ReceiverError(.address, "cannot listen on \(address): \(reason)")

@@ -66,7 +66,7 @@ struct UploadRoutes {
         let complete = fields["Upload-Complete"].map { StructuredItem.boolean($0) }
         let incomplete = fields["Upload-Incomplete"].map { StructuredItem.boolean($0) }
         if complete == .some(nil) || incomplete == .some(nil) {
-            throw UploadRefusal(400, "whether the upload is complete is told by neither ?1 nor ?0")
+            throw UploadRefusal(400, "Upload-Complete or Upload-Incomplete is neither ?1 nor ?0")
         }
         // A part must not be stored as a complete file.
         if complete == false || incomplete == true, DraftVersion(fields: fields)?.isComplete(fields) == nil {

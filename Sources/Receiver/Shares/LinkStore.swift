@@ -68,7 +68,7 @@ final class LinkStore: Sendable {
         try self.locked { (log) throws(StorageError) in try log.readAppended() }
     }
 
-    /// What is written to the file.
+    /// A change of the file.
     enum Change: Sendable {
         /// A record.
         case append([UInt8])

@@ -12,7 +12,7 @@ internal import TransferCore
 ///
 /// A claim's stored count is an upper bound of the bytes that it has transferred; it is raised in steps before bytes are
 /// sent, and lowered when the claim rests with much less. A share that is restored from its record therefore never permits more than
-/// one that was not interrupted.
+/// an uninterrupted share.
 struct Share: Sendable {
     /// A client, as far as it can be recognized.
     struct Client: Hashable, Sendable {

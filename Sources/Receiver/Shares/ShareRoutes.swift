@@ -25,7 +25,7 @@ struct ShareRoutes {
         switch method {
         case "GET", "HEAD":
             let snapshot = request
-            // Credentials without a name are not told apart, so that they would list each other's files.
+            // Nameless credentials cannot be distinguished: they would list each other's files.
             let isListed: @Sendable (StoredLink) -> Bool = { isOwn($0) && (seesAll || user != nil) }
             return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isListed), snapshot) }
         case "POST":

@@ -90,7 +90,7 @@ final class ShareTable: Sendable {
         }
         let file = OpenFile(raw)
         guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
-            throw ReceiverError(.directory, "cannot share '\(offer.path)': it is no plain file")
+            throw ReceiverError(.directory, "cannot share '\(offer.path)': it is not a regular file")
         }
         var link = StoredLink(
             .option,

@@ -125,7 +125,7 @@ struct StoredLink: Sendable, Hashable {
 extension FileIdentity {
     /// The attributes of a file that a link compares.
     init(linked status: stat) {
-        let modified = status.st_mtim
+        let modified = status.modificationTime
         self.init(
             size: Int64(status.st_size),
             modified: Int64(modified.tv_sec) &* 1_000_000_000 &+ Int64(modified.tv_nsec),

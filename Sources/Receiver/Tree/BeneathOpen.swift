@@ -20,7 +20,14 @@ enum BeneathOpen {
 
     /// syscall(2): its arguments are passed in registers, so a variadic call equals one with a fixed number of
     /// arguments.
-    private static let call = unsafeBitCast(dlsym(nil, "syscall"), to: SystemCall?.self)
+    private static var systemCall: SystemCall? {
+        #if os(Linux)
+        unsafeBitCast(dlsym(nil, "syscall"), to: SystemCall?.self)
+        #else
+        nil
+        #endif
+    }
+    private static let call = Self.systemCall
     /// `__NR_openat2`, the same number on every architecture.
     private static let number = 437
     /// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`.
@@ -28,8 +35,13 @@ enum BeneathOpen {
     /// `RESOLVE_NO_SYMLINKS`.
     private static let noLinks: UInt64 = 0x04
 
+    #if os(Linux)
     /// `O_PATH`: refers to a file without opening it.
     static let pathOnly: Int32 = 0o10_000_000
+    #else
+    /// No flag: the file is opened for reading, without blocking.
+    static let pathOnly: Int32 = 0
+    #endif
 
     /// Opens a path below a directory.
     ///

@@ -79,9 +79,11 @@ struct DirectoryListing: Sendable, Hashable {
                 name: name,
                 isDirectory: false,
                 size: Int64(status.st_size),
-                modified: Int64(status.st_mtim.tv_sec)
+                modified: Int64(status.modificationTime.tv_sec)
             )
-        case S_IFDIR: return Entry(name: name, isDirectory: true, size: 0, modified: Int64(status.st_mtim.tv_sec))
+        case S_IFDIR:
+            let modified = Int64(status.modificationTime.tv_sec)
+            return Entry(name: name, isDirectory: true, size: 0, modified: modified)
         default: return nil
         }
     }

@@ -24,14 +24,14 @@ struct FileFacts: Sendable, Hashable {
     /// latter back), and the inode number, which differs after a rename(2) of another file to the name.
     init(_ status: stat) {
         self.length = Int64(status.st_size)
-        self.modified = Int64(status.st_mtim.tv_sec)
+        self.modified = Int64(status.modificationTime.tv_sec)
         var tag: [UInt8] = [0x22]
         tag.reserveCapacity(64)
         Self.hexadecimal(UInt64(bitPattern: self.length), to: &tag)
         tag.append(0x2D)
-        Self.hexadecimal(Self.nanoseconds(status.st_mtim), to: &tag)
+        Self.hexadecimal(Self.nanoseconds(status.modificationTime), to: &tag)
         tag.append(0x2D)
-        Self.hexadecimal(Self.nanoseconds(status.st_ctim), to: &tag)
+        Self.hexadecimal(Self.nanoseconds(status.statusChangeTime), to: &tag)
         tag.append(0x2D)
         Self.hexadecimal(UInt64(status.st_ino), to: &tag)
         tag.append(0x22)

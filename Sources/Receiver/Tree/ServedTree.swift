@@ -87,7 +87,7 @@ final class ServedTree: Sendable {
     /// Whether a file that was opened through a symlink is served by its own path: none of its names is hidden or the
     /// receiver's own.
     ///
-    /// - Source: proc_pid_fd(5).
+    /// - Source: proc_pid_fd(5); fcntl(2) of macOS, `F_GETPATH`.
     private func isServed(_ file: OpenFile) -> Bool {
         guard let path = Self.path(of: file), let root = Self.path(of: self.root), path.hasPrefix(root) else {
             return false
@@ -97,7 +97,12 @@ final class ServedTree: Sendable {
 
     private static func path(of file: OpenFile) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        #if canImport(Darwin)
+        guard fcntl(file.raw, F_GETPATH, &target) == 0 else { return nil }
+        let count = target.firstIndex(of: 0) ?? target.count
+        #else
         let count = readlink("/proc/self/fd/\(file.raw)", &target, target.count)
+        #endif
         return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 

@@ -66,7 +66,7 @@ struct ResumableUploadResource: Sendable {
         var fields = HeaderFields()
         if TusProtocol.isSpoken(self.fields) { fields.append("Tus-Resumable", TusProtocol.version) }
         if let version = DraftVersion(fields: self.fields) { fields.append(DraftVersion.field, "\(version.rawValue)") }
-        guard isFree else { return .message(423, "another request goes on with this upload", fields) }
+        guard isFree else { return .message(423, "another request continues this upload", fields) }
         do throws(UploadRefusal) {
             let standing = try self.area.standing(self.name, now: Timestamp.now, isOurs: true)
             guard !standing.isComplete else { throw UploadRefusal(404, "the upload is complete") }

@@ -196,7 +196,7 @@ package struct StoredResponse: Sendable, Equatable {
     /// Fields of the stored bytes.
     ///
     /// The entity tag is equal except for its mark of weakness, and a weak one must not become
-    /// strong; digests in a 304 are those of its own, empty content, or of a response that is only weakly equal.
+    /// strong; digests in a 304 are those of its empty content, or of a response that is only weakly equal.
     private static let describesBytes: Set<String> = [
         "content-length", "content-encoding", "content-range", "content-type", "etag", "content-digest", "content-md5",
         "repr-digest", "digest",

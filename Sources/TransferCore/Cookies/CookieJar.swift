@@ -21,7 +21,7 @@ package struct CookieJar: Sendable {
         var lastAccess: UInt64
 
         var age: (created: Int64, order: UInt64) { (self.cookie.created, self.order) }
-        /// What is evicted first; of the cookies of one request, the oldest.
+        /// The order of eviction; among the cookies of one request, the oldest is first.
         var disuse: (lastAccess: UInt64, order: UInt64) { (self.lastAccess, self.order) }
 
         func isOlder(than other: Entry) -> Bool { self.age < other.age }

@@ -62,7 +62,7 @@ package enum DownloadAction: Sendable {
     case recordFacts
     /// Record these facts of contradicted bytes in the journal, or the machine's `facts` if it still has the file.
     indirect case recordDifference(ResourceFacts)
-    /// Delete a partial file that is not open; errors are ignored.
+    /// Delete a closed partial file; errors are ignored.
     case discardPartial(FileTarget)
     /// Call `resumed`, deliver the bytes that arrived after the overlap, then apply `reading`, on the event loop.
     case deliverLeftover(RequestNumber)

@@ -5,7 +5,7 @@
 /// perform, in order. A driver calls it under one lock, performs the actions after the unlock, and reports their results
 /// as further events. The byte path is a direct call: `bytesReceived`, then `wrote`.
 ///
-/// Events about a request that is no longer part of the run are ignored: they overtook the action that closed it.
+/// Late events of a closed request are ignored: they overtook the action that closed it.
 package struct DownloadMachine: ~Copyable, Sendable {
     /// The progress of a run; each case owns what only it needs.
     enum Phase: Sendable {

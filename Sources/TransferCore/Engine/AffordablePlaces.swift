@@ -35,7 +35,7 @@ package struct AffordablePlaces: Hashable, Sendable {
 
     /// A transfer has finished: its descriptors are available again, and sufficed.
     ///
-    /// - Parameter limit: The number from which there is no shortage.
+    /// - Parameter limit: The number at which the shortage ends.
     package mutating func transferFinished(limit: Int) {
         guard self.count != .max else { return }
         self.finished += 1
@@ -47,7 +47,7 @@ package struct AffordablePlaces: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - now: The time.
-    ///   - limit: The number from which there is no shortage.
+    ///   - limit: The number at which the shortage ends.
     /// - Returns: Whether there still is a shortage, and ``nextIncrease`` has changed.
     package mutating func timeReached(_ now: Int64, limit: Int) -> Bool {
         guard self.count != .max, now >= self.nextIncrease else { return false }

@@ -61,7 +61,7 @@ extension EngineMachine {
         }
         if !self.waits.isEmpty, let waiter = self.satisfiedWait() { return .resume(waiter) }
         if self.hosts.needsSweep {
-            // The number of a removed host is used again, for one that is not parked.
+            // The number of a removed host is reused: its next host must not be parked.
             for (index, host) in self.hosts.sweep(now: now) {
                 for place in self.classes.indices { self.classes[place].unpark(index) }
                 self.forgotten(host)

@@ -20,7 +20,7 @@ extension EngineMachine {
 
     /// The transfers that wait for one file system.
     ///
-    /// Each transfer makes an attempt of its own, because a smaller file may fit. Those that failed wait in a line, and
+    /// Each transfer makes its own attempt, because a smaller file may fit. Those that failed wait in a line, and
     /// the first of it makes the next attempt; each one that succeeds is followed by two more.
     struct FileSystemHold: Sendable {
         var fileSystem: FileSystem

@@ -6,7 +6,7 @@ extension EngineMachine {
 
     /// The verdict about a transfer whose file another process is downloading.
     ///
-    /// It has no slot and no timer of its own: ``fileReleased(_:since:)`` follows when the driver has found the file unlocked.
+    /// It has neither a slot nor a timer: ``fileReleased(_:since:)`` follows when the driver finds the file unlocked.
     mutating func waitForFile(_ slot: Int) -> Verdict {
         self.holdRetry(slot)
         self.entries[slot].awaitsFile = true

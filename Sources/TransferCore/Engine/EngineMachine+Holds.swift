@@ -54,7 +54,7 @@ extension EngineMachine {
         var own = self.ownHold(gate, isProxy: gate != host, now)
         if own == nil, gate != host { own = self.ownHold(host, now) }
         guard let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) else { return own }
-        // No host is probed by itself while the network is held.
+        // Single hosts are not probed while the network is held.
         var hold = self.hold(of: outage, nil)
         if let own, own.reason != .throttled { hold.since = min(hold.since, own.since) }
         return hold
@@ -156,7 +156,7 @@ extension EngineMachine {
 
     /// Collects the waiting transfers of a host whose outage timeout has expired and for which an attempt was made.
     mutating func collectExpired(_ gate: Int, _ now: Int64) {
-        // In an outage reported by responses, each transfer makes an attempt of its own before it fails.
+        // In an outage reported by responses, each transfer makes its own attempt before it fails.
         guard let outage = self.hosts[gate].health.outage, outage.cause != .errors else { return }
         let hold = self.hold(of: outage, self.hosts[gate].origin)
         for index in self.classes.indices where self.classes[index].count > 0 {

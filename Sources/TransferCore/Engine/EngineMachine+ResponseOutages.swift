@@ -160,7 +160,7 @@ extension EngineMachine {
 
     /// Whether a waiting transfer has waited long enough for the end of an outage that responses report.
     ///
-    /// It makes an attempt of its own then, and fails by that: the response to another URL does not decide about it.
+    /// It makes its own attempt then, and fails with that result: the response to another URL does not decide about it.
     func isOverdue(_ slot: Int, _ now: Int64) -> Bool {
         let host = Int(self.entries[slot].host)
         let gate = self.hosts[host].gate

@@ -47,7 +47,7 @@ package struct EngineMachine: Sendable {
         var mirrors: [MirrorHost]
         /// Whether its run has received no response.
         var isUnanswered = false
-        /// Whether it waits for the end of a hold until its next attempt, instead of retrying by itself.
+        /// Whether it waits for the end of a hold until its next attempt, instead of retrying after its own delay.
         var isHeld = false
         /// Whether it waits until another process has finished its file.
         var awaitsFile = false
@@ -87,7 +87,7 @@ package struct EngineMachine: Sendable {
     package var waitsForFileSystems = false
     /// Whether all transfers of a host run on the same event loop.
     ///
-    /// Idle connections belong to an event loop. Otherwise a server has, besides the permitted number of busy
+    /// Idle connections belong to an event loop. Otherwise a server has, in addition to the permitted number of busy
     /// connections, idle ones that the other event loops keep.
     package var keepsHostsOnLanes = false
     /// The maximum numbers of connections to single hosts, by lower-case name.

@@ -9,7 +9,7 @@ package struct AddressRule: Sendable, Hashable {
         case none
         /// Link-local addresses, and those at which clouds have the credentials of their machines.
         case metadata
-        /// All addresses that are not reachable from everywhere: also loopback and private ones.
+        /// All addresses except globally reachable ones: also loopback and private ones.
         case `private`
 
         /// The stricter one of two.
@@ -71,7 +71,7 @@ package struct AddressRule: Sendable, Hashable {
     }
 }
 
-/// The kind of an address that is not reachable from everywhere.
+/// The kind of an address outside the globally reachable ones.
 ///
 /// - Source: RFC 6890 with the registries it defines, as of November 2026; the documentation of AWS, Azure, Google Cloud,
 ///   Alibaba Cloud and Oracle Cloud for metadata.

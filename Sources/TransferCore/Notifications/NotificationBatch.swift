@@ -26,7 +26,7 @@ package struct NotificationBatch: Sendable {
         }
     }
 
-    /// What the driver does next.
+    /// The driver's next action.
     package enum Action: Hashable, Sendable {
         /// Posts a notification in place of another one (0 for none), and reports the result to ``posted(_:at:)``.
         case post(DesktopNotification, replacing: UInt32)

@@ -7,7 +7,7 @@
 /// - Source: D-Bus Specification 0.42, "Authentication Protocol" and "Message Bus Messages"; Desktop Notifications
 ///   Specification 1.3, `org.freedesktop.Notifications.Notify`.
 package struct NotifyCall: Sendable {
-    /// What the driver does next.
+    /// The driver's next action.
     package enum Action: Hashable, Sendable {
         /// Reads more bytes.
         case receive

@@ -23,7 +23,7 @@ package struct WakeMachine: Hashable, Sendable {
         package init() {}
     }
 
-    /// What a session's user can be shown.
+    /// The state, for a session's user.
     package enum Standing: Hashable, Sendable {
         /// All ends are handled.
         case idle

@@ -9,7 +9,7 @@ struct DueQueue: Sendable {
         var gate: Int32 = -1
         var kind = Kind.hold
 
-        /// What may end at the time.
+        /// The kinds of waits that can end at the time.
         enum Kind: UInt8, Sendable {
             /// A hold of `gate`.
             case hold

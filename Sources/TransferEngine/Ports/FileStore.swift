@@ -132,7 +132,7 @@ public protocol PartialFile: AnyObject, Sendable {
     /// Reads back bytes that were written, for comparing an overlap.
     func read(_ range: ByteRange) throws(StorageError) -> [UInt8]
 
-    /// Whether the file has these bytes at an offset; bytes that are not there differ.
+    /// Whether the file has these bytes at an offset; bytes after the end differ.
     ///
     /// Called on an event loop for each chunk of a response that repeats bytes: it must not allocate for the whole.
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) -> Bool

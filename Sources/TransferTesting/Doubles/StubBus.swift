@@ -21,7 +21,7 @@ package final class StubBus: Sendable {
         }
     }
 
-    /// What the bus does with connections.
+    /// A behaviour of the bus.
     package enum Behaviour: Sendable {
         case works
         case hasNoService

@@ -25,7 +25,7 @@ import TransferTesting
         )
         #expect(self.keys("\u{1B}") == [.escape])
         #expect(self.keys("\u{1B}\u{1B}q") == [.escape, .escape, .character("q")])
-        // Function keys and reports that are not used.
+        // Unused function keys and reports.
         #expect(
             self.keys("\u{1B}[15~\u{1B}[[A\u{1B}[?1;2c\u{1B}[<0;1;1Mx")
                 == [.enter, .character("x")].filter { $0 != .enter }

@@ -81,9 +81,9 @@ import TransferTesting
         first.open()
         #expect(try await answers[0].get() == "a")
         await daemon.server.waitForRequests(2)
-        // What had been opened beside b's connection would have reached the daemon before this.
+        // Connections opened next to b's would have reached the daemon before this.
         #expect(try await self.start(["alone"], on: connections, alone: true)[0].get() == "alone")
-        #expect(daemon.server.connectionCount == 3, "one for a, one for b, and the one of its own")
+        #expect(daemon.server.connectionCount == 3, "one for a, one for b, and the separate one")
         second.open()
         for (answer, method) in zip(answers, ["a", "b", "c", "d"]) {
             #expect(try await answer.get() == .string(method))

@@ -10,7 +10,7 @@ import TransferTesting
 /// The daemon is a script here: what is tested is how it is found, started and waited for.
 ///
 /// One test after the other: a process that another one starts meanwhile has, until it runs its program, a copy of the
-/// descriptor by which a script is being written, and what somebody writes cannot be run (ETXTBSY).
+/// descriptor of a script that is being written, and an open file cannot be executed (ETXTBSY).
 @Suite(.serialized, .timeLimit(.minutes(1))) struct DaemonLauncherTests {
     private let temporary: TemporaryDirectory
     private let state: StateDirectory

@@ -32,7 +32,7 @@ import Testing
 
     @Test func whatHasNoDataIsNoEvent() throws {
         #expect(try self.events(":\n\n\nevent: a\nid: 1\n\nretry: 5\n\nunknown: 3\n\n") == [])
-        // What an event without data said does not stick to the next one.
+        // The fields of an event without data do not apply to the next one.
         #expect(try self.events("event: a\nid: 1\n\ndata: 1\n\n") == [.init(data: 1)])
         #expect(try self.events("data: 1\n") == [])
         #expect(try self.events("id: a\u{0}b\ndata: 1\n\n") == [.init(data: 1)])

@@ -13,7 +13,7 @@ struct ChildProcessTests {
         return child
     }
 
-    @Test("A program that is not there is an error, and the next ones run")
+    @Test("A missing program is an error, and the next ones run")
     func missing() throws {
         for captures in [false, true] {
             #expect(throws: ChildProcess.StartError.self) {

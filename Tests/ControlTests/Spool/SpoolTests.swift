@@ -55,14 +55,14 @@ struct SpoolTests {
         }
     }
 
-    @Test("skip lines that are no calls")
+    @Test("skip lines other than calls")
     func unreadable() {
         let bytes = Self.opening() + Array("{\"n\":1}\nnonsense\n".utf8) + SpoolLine.call(Self.call(2, "b")).json.bytes
         let contents = SpoolContents(parsing: bytes + [0x0A])
         #expect(contents.calls.map(\.number) == [2] && contents.unreadable == 2)
     }
 
-    @Test("belong to their program while it lives, and to the finder afterwards")
+    @Test("belong to their program while it lives, and then to the finder")
     func ownership() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("spools")
@@ -82,7 +82,7 @@ struct SpoolTests {
         #expect(OrphanedSpool.all(in: path) { _ in }.isEmpty)
     }
 
-    @Test("are emptied when every call is answered, and go on from there")
+    @Test("are emptied when every call has its response, and then reused")
     func emptied() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("spools")

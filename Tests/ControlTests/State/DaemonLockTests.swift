@@ -47,7 +47,7 @@ import TransferTesting
     @Test func askingForTheHolderDoesNotKeepADaemonFromStarting() throws {
         let raw = open(self.path, O_RDWR | O_CREAT, 0o600)
         #expect(flock(raw, LOCK_SH | LOCK_NB) == 0)
-        // Whoever asks lets go of it within the time that a daemon tries.
+        // The checking process releases it within the time that a daemon tries.
         var pauses = 0
         let taken = try DaemonLock.take(self.path) {
             pauses += 1

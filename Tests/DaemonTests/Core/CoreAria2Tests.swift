@@ -7,7 +7,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// What clients of aria2 expect of downloads and of the session's file.
+/// The behaviour of downloads and of the session's file that aria2's clients expect.
 @Suite(.timeLimit(.minutes(1)))
 struct CoreAria2Tests {
     /// Adds a download as `aria2.addUri` does.

@@ -8,7 +8,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// A core on a directory of its own, and what it tells.
+/// A core in its own directory, and a record of its events.
 final class CoreHarness: Sendable {
     let directory: TemporaryDirectory
     let store: QueueStore

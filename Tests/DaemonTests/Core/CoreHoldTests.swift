@@ -21,7 +21,7 @@ struct CoreHoldTests {
         }
     }
 
-    @Test("Outside the schedule nothing runs; what ran goes on from its bytes")
+    @Test("Outside the schedule nothing runs; interrupted transfers resume from their bytes")
     func schedule() async throws {
         var file = ServedFile(length: CoreRunningTests.length)
         file.interruption = .stallAfter(1_500_000)
@@ -124,7 +124,7 @@ struct CoreHoldTests {
     @Test("With a full disk under the database the queue waits, says so, and loses nothing")
     func diskFull() async throws {
         let gate = Gate()
-        // What is stored of such a response needs room of its own.
+        // The stored part of such a response needs space, too.
         let field = ("X-Long", String(repeating: "y", count: 60_000))
         let server = try await ScriptedServer.start { request in
             request.target == "/one"

@@ -13,7 +13,7 @@ struct CoreOutageTests {
         try await harness.core.add((0..<count).map { NewTransfer(urls: [url("\($0)")]) }, at: nil)
     }
 
-    @Test("A host that refuses and comes back costs no transfer; what waits says why")
+    @Test("A host that refuses for a while fails no transfer; waiting transfers show the reason")
     func back() async throws {
         let port = try RefusingPort(isShared: true)
         let harness = try await CoreHarness { configuration in

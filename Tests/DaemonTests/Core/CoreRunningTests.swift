@@ -16,7 +16,7 @@ struct CoreRunningTests {
         try await ScriptedServer.start { _ in Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps) }
     }
 
-    @Test("What is added is fetched, durable and told; the counts follow")
+    @Test("Added transfers are fetched, durable and reported; the counts follow")
     func finish() async throws {
         let file = ServedFile(length: Self.length)
         let server = try await ScriptedServer.start { .file(file, $0) }
@@ -98,7 +98,7 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
-    @Test("Paused while it runs it stops at once and keeps its bytes; resumed, it goes on from them")
+    @Test("Paused while it runs it stops at once and keeps its bytes; resumed, it continues from them")
     func pauseRunning() async throws {
         var file = ServedFile(length: Self.length)
         file.interruption = .stallAfter(1_500_000)
@@ -129,7 +129,7 @@ struct CoreRunningTests {
         let server = try await Self.gated(gate)
         let harness = try await CoreHarness()
         let first = try await harness.add(server.text("1"))
-        // The counts are the core's, which may hear of the start after the server.
+        // The counts are the core's, which can learn of the start after the server.
         try await harness.events.wait("started \(first)")
         let second = try await harness.add(server.text("2"))
         let third = try await harness.add(server.text("3"))
@@ -178,7 +178,7 @@ struct CoreRunningTests {
         let again = try await harness.add(server.text("file"))
         try await harness.events.wait("finished \(again)")
         #expect(try await harness.core.record(again).path == harness.path("file"))
-        #expect(server.requests(for: "/file")[1]["Range"] == nil, "nothing was there to go on from")
+        #expect(server.requests(for: "/file")[1]["Range"] == nil, "there were no bytes to resume from")
         try await harness.core.perform(.forget, on: .ids([id]))
         #expect(await controlCode { try await harness.core.record(id) } == .notFound)
         #expect(harness.core.counts.removed == 0)
@@ -237,13 +237,13 @@ struct CoreRunningTests {
         #expect(await controlCode { try await harness.core.perform(.resume, on: .ids([id])) } == .wrongState)
         #expect(try await harness.core.perform(.retry, on: .ids([id])) == 1)
         try await harness.events.wait("finished \(id)")
-        // An end is told before it is in the counts, both in one step of the core: its next answer comes after that.
+        // An end is reported before it is counted, both in one step of the core: its next response follows them.
         #expect(try await harness.core.record(id).state == .finished)
         #expect(harness.core.counts.failed == 0 && harness.core.counts.finished == 1)
         await harness.stop()
     }
 
-    @Test("Options changed while it runs keep the bytes, and it begins anew only once", arguments: 0..<8)
+    @Test("Options changed while it runs keep the bytes, and it restarts only once", arguments: 0..<8)
     func change(_: Int) async throws {
         let gate = Gate()
         var file = ServedFile(length: Self.length)
@@ -251,7 +251,7 @@ struct CoreRunningTests {
         file.interruptedResponses = 1
         let served = file
         let server = try await ScriptedServer.start { request in
-            // The second one is on its way for as long as anybody might think of beginning anew once more.
+            // The second request takes long enough for another restart.
             Reply((request.targetIndex == 1 ? [.waitUntil(gate)] : []) + Reply.file(served, request).steps)
         }
         let harness = try await CoreHarness()
@@ -289,7 +289,7 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
-    @Test("What waited or ran when the daemon stopped goes on when it starts again")
+    @Test("Transfers that waited or ran when the daemon stopped continue when it starts again")
     func restart() async throws {
         var file = ServedFile(length: Self.length)
         file.interruption = .stallAfter(1_500_000)

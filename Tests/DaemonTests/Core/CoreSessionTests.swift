@@ -59,14 +59,14 @@ struct CoreSessionTests {
         await harness.stop()
     }
 
-    /// Stores an event of which the core has not heard yet.
+    /// Stores an event before the core is notified of it.
     private static func storeEvent(_ harness: CoreHarness) async throws -> Int64 {
         try await harness.store.write { (writer) throws(QueueStoreError) in
             try writer.appendEvent(session: "s", transfer: .random(), json: #"{"kind":"waiting"}"#)
         }
     }
 
-    @Test("An event that is read before the core hears of it can be acknowledged")
+    @Test("An event that is read before the core is notified can be acknowledged")
     func earlyAcknowledgement() async throws {
         let harness = try await CoreHarness()
         _ = try await Self.open(harness)

@@ -36,7 +36,7 @@ struct CoreUploadTests {
         bytes?.count == Int(count) && bytes?.withUnsafeBytes { self.pattern.firstDifference(in: $0) } == nil
     }
 
-    @Test("A file arrives with its fields; the record tells what was sent, and the file stays as it was")
+    @Test("A file arrives with its fields; the record shows the bytes sent, and the file is unchanged")
     func sent() async throws {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start()
@@ -108,7 +108,7 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
-    @Test("A daemon that stopped in the middle goes on from what the server has")
+    @Test("A daemon that stopped in the middle resumes from the server's offset")
     func goesOn() async throws {
         let directory = try TemporaryDirectory()
         let server = try await UploadServer.start { behaviour in
@@ -119,7 +119,7 @@ struct CoreUploadTests {
         let path = try self.file(first, 4_000_000)
         let id = try await self.add(first, UploadSource([.file(path)]), to: server.text("/files/"))
         try await first.events.wait(for: 500_000, of: id)
-        // What is told is what the kernel has taken: the server may have nothing of it yet.
+        // Progress counts bytes that the kernel has taken: the server may have none of them yet.
         await server.waitForBytes(1_000_000)
         await first.stop()
         #expect(server.received == 1_000_000)
@@ -133,7 +133,7 @@ struct CoreUploadTests {
         await second.stop()
     }
 
-    @Test("A POST that a dead daemon had begun is not made again until somebody says so")
+    @Test("A POST that a dead daemon had started is not repeated without a command")
     func begunBefore() async throws {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start()
@@ -157,7 +157,7 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
-    @Test("One that was begun and has a resource of its own is asked for there, whatever its method")
+    @Test("A started upload with an upload resource is resumed there, whatever its method")
     func begunWithRecord() throws {
         let directory = try TemporaryDirectory()
         let notes = UploadNotes(stateDirectory: directory.path)
@@ -189,7 +189,7 @@ struct CoreUploadTests {
     }
 
     @Test(
-        "Removed with what is there of it, the server is told, whether it runs or is paused",
+        "Removal with the partial upload is reported to the server, whether it runs or is paused",
         arguments: [true, false]
     )
     func givenUp(isPaused: Bool) async throws {
@@ -213,7 +213,7 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
-    @Test("A file that changed while its upload was paused is refused, and the next try sends it anew")
+    @Test("A file that changed while its upload was paused is refused, and the next attempt sends it from the start")
     func changed() async throws {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start { behaviour in
@@ -279,7 +279,7 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
-    @Test("A session hears the response, and the answer's body with the end, once")
+    @Test("A session gets the response once, and the response's body with the end")
     func session() async throws {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start { $0.answer = "it is \u{1F600}\n" }

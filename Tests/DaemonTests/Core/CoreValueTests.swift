@@ -137,7 +137,7 @@ func waiting(_ number: UInt64, priority: Int = 0) throws -> StoredTransfer {
 
 @Suite("Ends that are stored behind something else")
 struct EndBatchTests {
-    @Test("One that was removed meanwhile is no end: nothing is told, and nothing counted")
+    @Test("A transfer removed meanwhile does not count as an end: nothing is reported or counted")
     func removed() async throws {
         let temporary = try TemporaryDirectory()
         let store = try QueueStore(path: temporary.path("queue.sqlite"))

@@ -7,9 +7,9 @@ import TransferTesting
 
 @testable import Daemon
 
-/// What a core told and logged, to be waited for.
+/// The events and log lines of a core, to wait for.
 final class EventLog: Sendable {
-    /// All that was heard so far.
+    /// Everything received so far.
     private struct Heard {
         var entries: [String] = []
         var lines: [String] = []
@@ -28,7 +28,7 @@ final class EventLog: Sendable {
         var nextWaiter = 0
     }
 
-    /// Seconds after which what was not told is taken for lost.
+    /// Seconds after which a missing event is a failure.
     private static let patience = 50.0
 
     private let state = Mutex(State())
@@ -54,21 +54,21 @@ final class EventLog: Sendable {
 
     func add(line: String) { self.hear { $0.lines.append(line) } }
 
-    /// Returns once something that begins so was told.
+    /// Returns when an event that starts with a text was reported.
     func wait(_ prefix: String) async throws {
         try await self.wait("'\(prefix)' was not told") { $0.entries.contains { $0.hasPrefix(prefix) } }
     }
 
-    /// Returns once this many things that begin so were told.
+    /// Returns when this many events that start with a text were reported.
     func wait(_ prefix: String, count: Int) async throws {
-        try await self.wait("'\(prefix)' was not told \(count) times") { heard in
+        try await self.wait("'\(prefix)' was not reported \(count) times") { heard in
             heard.entries.count { $0.hasPrefix(prefix) } >= count
         }
     }
 
     /// Returns once a transfer was said to have this many bytes, or more.
     func wait(for bytes: Int64, of id: GID) async throws {
-        try await self.wait("\(bytes) bytes of \(id) were not told") { $0.bytes[id] ?? 0 >= bytes }
+        try await self.wait("\(bytes) bytes of \(id) were not reported") { $0.bytes[id] ?? 0 >= bytes }
     }
 
     /// Returns once a line that begins so was logged.
@@ -76,9 +76,17 @@ final class EventLog: Sendable {
         try await self.wait("'\(prefix)' was not logged") { $0.lines.contains { $0.hasPrefix(prefix) } }
     }
 
+    /// The number of lines that were logged.
+    var lineCount: Int { self.state.withLock { $0.heard.lines.count } }
+
+    /// Returns when more lines than this number were logged.
+    func wait(forLineAfter count: Int) async throws {
+        try await self.wait("nothing was logged after line \(count)") { $0.lines.count > count }
+    }
+
     func clear() { self.state.withLock { $0.heard.entries = [] } }
 
-    /// The transfers of which something was told, in that order.
+    /// The transfers with an event of a kind, in the order of the events.
     func ids(_ what: String) -> [String] {
         self.entries.filter { $0.hasPrefix(what + " ") }.map { String($0.split(separator: " ")[1]) }
     }

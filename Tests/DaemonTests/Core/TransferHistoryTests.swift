@@ -15,7 +15,7 @@ struct TransferHistoryTests {
 
     static func id(_ number: UInt64) throws -> GID { try #require(GID(rawValue: number)) }
 
-    /// The simplest history with the same rules: everything is computed anew for each event.
+    /// The simplest history with the same rules: every event recomputes everything.
     struct Naive {
         var limits: TransferHistory.Limits
         /// The transfers, the one with the oldest last event first.

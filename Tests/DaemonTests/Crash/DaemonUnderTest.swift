@@ -7,7 +7,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// A real daemon in the executable `martlet`, as it was built beside the tests, on a state directory of its own.
+/// A real daemon in the executable `martlet`, which was built with the tests, with its own state directory.
 final class DaemonUnderTest: Sendable {
     let client: ControlClient
     private let process: ChildProcess
@@ -51,7 +51,7 @@ final class DaemonUnderTest: Sendable {
         self.client.close()
     }
 
-    /// Ends it with SIGTERM, and tells how it ended.
+    /// Ends it with SIGTERM, and returns how it ended.
     func terminate() -> ChildProcess.End {
         self.process.signal(SIGTERM)
         defer { self.client.close() }

@@ -8,7 +8,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// The user's commands: what they are told, and that nothing waits for them.
+/// The user's commands: their environment and input, and that no transfer waits for them.
 @Suite(.timeLimit(.minutes(1)))
 struct HookTests {
     private static func record(_ state: TransferRecord.State = .finished) throws -> TransferRecord {
@@ -49,7 +49,7 @@ struct HookTests {
         #expect(json["transfer"].flatMap { TransferRecord(json: $0) } == record)
     }
 
-    @Test("An upload is told as one, and its file is not taken for one that came")
+    @Test("An upload is reported as one, and its file not as a downloaded file")
     func uploads() throws {
         var record = try Self.record()
         let download = HookCall(.finish, "true", record).environment
@@ -60,7 +60,7 @@ struct HookTests {
         #expect(upload["MARTLET_SOURCE"] == "/src")
     }
 
-    @Test("Each hook hears of its own events, and of no others")
+    @Test("Each hook gets only its own events")
     func kinds() async throws {
         let directory = try TemporaryDirectory()
         let pipe = try NamedPipe(directory)
@@ -99,7 +99,7 @@ struct HookTests {
         )
     }
 
-    @Test("aria2's stop command is for what finished, failed or was removed, unless there is a command of its own")
+    @Test("aria2's stop command is for finished, failed and removed transfers, unless the event has its own command")
     func aria2Kinds() throws {
         var record = try Self.record()
         func names(_ hooks: [Aria2Hook], _ events: [ServiceEvent]) -> [String] {
@@ -121,7 +121,7 @@ struct HookTests {
         #expect(names(Aria2Hook.allCases, [.finished(record)]).isEmpty)
     }
 
-    @Test("A command that never ends is ended, and a hundred of them hold nobody up")
+    @Test("A command that never ends is ended, and a hundred of them delay no transfer")
     func endless() async throws {
         let directory = try TemporaryDirectory()
         let pipe = try NamedPipe(directory)

@@ -46,7 +46,7 @@ struct NamedPipe: Sendable {
     /// To be called at the end.
     ///
     /// The name is removed first: a command that opens the pipe later would wait for another end for ever, and, as it has
-    /// inherited the output of the tests, whoever reads that would wait, too.
+    /// inherited the output of the tests, the reader of that output would wait, too.
     func close() {
         unlink(self.path)
         _ = Platform.close(self.descriptor)

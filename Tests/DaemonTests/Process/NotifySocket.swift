@@ -3,7 +3,7 @@ import Dispatch
 import Platform
 import TransferTesting
 
-/// A datagram socket as systemd has it for services that tell how they are doing: sd_notify(3).
+/// A datagram socket as systemd provides it for the notifications of services: sd_notify(3).
 final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -14,8 +14,9 @@ final class NotifySocket: Sendable {
     /// Makes the socket; one that was there before is replaced.
     init(_ path: String) throws {
         self.path = path
-        self.descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        self.descriptor = socket(AF_UNIX, SocketType.datagram, 0)
         guard self.descriptor >= 0 else { throw TestSupportError("there is no socket: errno \(errno)") }
+        _ = fcntl(self.descriptor, F_SETFD, FD_CLOEXEC)
         unlink(path)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -40,7 +41,7 @@ final class NotifySocket: Sendable {
         while true {
             let count = recv(self.descriptor, &buffer, buffer.count, 0)
             if count >= 0 { return String(decoding: buffer[..<count], as: UTF8.self) }
-            guard errno == EINTR else { throw TestSupportError("nothing was told within \(Self.patience) s") }
+            guard errno == EINTR else { throw TestSupportError("no message within \(Self.patience) s") }
         }
     }
 

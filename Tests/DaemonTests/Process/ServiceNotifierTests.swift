@@ -5,7 +5,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// What systemd hears: sd_notify(3).
+/// The messages to systemd: sd_notify(3).
 @Suite
 struct ServiceNotifierTests {
     @Test("Readiness, status, the watchdog and the end reach the socket that the environment names")
@@ -21,7 +21,7 @@ struct ServiceNotifierTests {
         #expect(try socket.next() == "STOPPING=1\nSTATUS=Stopping")
     }
 
-    @Test("Half the watchdog's time, where it is meant for this process")
+    @Test("Half of the watchdog's time, if it is meant for this process")
     func watchdog() {
         func interval(_ variables: [String: String]) -> Duration? {
             ServiceNotifier { variables[$0] }.watchdogInterval

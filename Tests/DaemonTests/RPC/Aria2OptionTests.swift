@@ -61,7 +61,7 @@ struct Aria2OptionTests {
         #expect(again.status == 200, "\(again.json.text)")
     }
 
-    @Test("an option that would change what is done and that is not supported is refused by name; others are ignored")
+    @Test("an unsupported option that would change the result is refused by name; others are ignored")
     func refused() async {
         for name in ["parameterized-uri", "hash-check-only"] {
             for value: JSON in ["true", true] {

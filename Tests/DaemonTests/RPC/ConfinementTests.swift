@@ -52,7 +52,7 @@ struct ConfinementTests {
         }
     }
 
-    @Test("a root that is a link, that is not there yet, or that is everything")
+    @Test("a root that is a link, a root that is missing, and the root of everything")
     func roots() throws {
         let place = try Place()
         try AllowedRoots(roots: [place.directory.path("alias")]).check(place.root + "/x", for: "dir")
@@ -161,7 +161,7 @@ struct ConfinementTests {
             await bench.call("martlet.setLimits", ["options": outside], from: RPCBench.remote).reason == "forbidden"
         )
         #expect(bench.service.globalOptions == TransferOptions())
-        // What the daemon's own user has chosen is where files go for everybody.
+        // Directories chosen by the daemon's own user apply to all clients.
         #expect(await bench.call("aria2.changeGlobalOption", [outside]).result == "OK")
         #expect(await bench.call("aria2.addUri", [["http://h/x"], ["out": "f"]], from: RPCBench.remote).status == 200)
     }

@@ -130,7 +130,7 @@ struct EnvelopeTests {
             #expect(answer.status == 400)
             #expect(answer.body == unauthorized)
         }
-        // Whether a method is there is nobody's business either.
+        // The existence of a method is not revealed either.
         #expect(await bench.send(#"{"id":1,"method":"aria2.nope"}"#, from: RPCBench.stranger).body == unauthorized)
         let right = await bench.call("aria2.tellWaiting", ["token:s3cret", 0, 10], from: RPCBench.stranger)
         #expect(right.result == [])
@@ -168,7 +168,7 @@ struct EnvelopeTests {
         #expect(await bench.call("system.multicall", ["token:x", [] as JSON]).result == [])
     }
 
-    @Test("consecutive addUri calls of a multicall or a batch are added at once; an error is of its own call")
+    @Test("consecutive addUri calls of a multicall or a batch are added at once; an error belongs to one call")
     func additions() async throws {
         let bench = RPCBench()
         func add(_ gid: String, _ url: JSON = "http://h/x") -> JSON {

@@ -11,7 +11,7 @@ final class MemoryService: TransferService {
         /// Unfinished ones in the line's order, then ended ones by their end.
         var line: [TransferRecord] = []
         var ended: [TransferRecord] = []
-        /// What is left of the list that is read.
+        /// The rest of the list that is read.
         var list: [TransferRecord] = []
         var global = TransferOptions()
         var hosts: [String: Int] = [:]
@@ -408,7 +408,7 @@ final class MemoryService: TransferService {
         return stream
     }
 
-    /// Tells everybody who listens; who has too much unread is told nothing any more.
+    /// Notifies all subscribers; one with too many unread events gets no more.
     func tell(_ event: ServiceEvent) {
         for listener in self.state.withLock({ Array($0.listeners.values) }) {
             if case .dropped = listener.yield(event) { listener.finish() }

@@ -177,7 +177,7 @@ struct OwnMethodTests {
         #expect(self.bench.service.counts.waiting == 0)
     }
 
-    @Test("the daemon tells what it is, and stops")
+    @Test("the daemon describes itself, and stops")
     func daemon() async {
         let daemon = await self.bench.call("martlet.daemon").result
         #expect(daemon?["protocol"] == 1)

@@ -6,7 +6,7 @@ import Control
 struct SchemaChecker {
     let schema: JSON
 
-    /// What is wrong with a value, by the place it stands at; empty where nothing is.
+    /// The violations of a value, each with its place; empty if there are none.
     func problems(_ value: JSON, _ definition: String) -> [String] {
         guard let rule = self.schema["$defs"]?[definition] else { return ["no definition \(definition)"] }
         return self.check(value, rule, definition)

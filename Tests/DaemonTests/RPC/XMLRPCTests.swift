@@ -56,7 +56,7 @@ struct XMLRPCTests {
     func values(_ xml: String, _ value: JSON) { #expect(Self.parameters(Self.call(xml)) == [value]) }
 
     @Test(
-        "what is no value is refused",
+        "an element other than a value is refused",
         arguments: [
             "<int></int>", "<int>+</int>", "<int>1.0</int>", "<int>0x1</int>", "<int>9223372036854775808</int>",
             "<boolean>2</boolean>", "<boolean>true</boolean>", "<double>nan</double>", "<double>1e999</double>",
@@ -74,7 +74,7 @@ struct XMLRPCTests {
     func noValues(_ xml: String) { #expect(Self.parameters(Self.call(xml)) == nil) }
 
     @Test(
-        "documents that are no call, that define entities or that have another encoding are refused",
+        "documents other than calls, with defined entities or with another encoding are refused",
         arguments: [
             "", " ", "{}", "<methodCall>", "<methodCall/>", "<methodResponse/>",
             "<methodCall><methodName></methodName></methodCall>", "<methodCall><params/></methodCall>",

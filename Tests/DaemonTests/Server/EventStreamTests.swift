@@ -10,7 +10,7 @@ import TransferTesting
 
 @Suite("Events and stopping", .timeLimit(.minutes(1)))
 struct EventStreamTests {
-    @Test("/events tells what happens")
+    @Test("/events reports events")
     func events() async throws {
         try await ServerHarness.run { harness in
             let denied = try await harness.tcp()
@@ -42,7 +42,7 @@ struct EventStreamTests {
         }
     }
 
-    @Test("a comment is sent where nothing happens, and whoever does not read loses the connection")
+    @Test("a comment is sent if there are no events, and a client that does not read loses the connection")
     func keepAlive() async throws {
         try await ServerHarness.run {
             $0.limits.keepAlive = .milliseconds(50)

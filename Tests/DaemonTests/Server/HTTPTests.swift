@@ -213,7 +213,7 @@ struct HTTPTests {
                 try await connection.receive(through: "100 Continue\r\n\r\n")
             }
             for connection in both { try await connection.send(most) }
-            // No body comes to its end: the one that is counted last is refused, whichever that is.
+            // No body ends: the last counted one is refused, whichever it is.
             let refused = try await withThrowingTaskGroup(of: Int.self, returning: Int?.self) { group in
                 for connection in both { group.addTask { try await connection.reply().status } }
                 let status = try await group.next()
@@ -278,7 +278,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("an upgrade that nobody takes is answered like any request")
+    @Test("an upgrade without a handler gets the response to a plain request")
     func upgrades() async throws {
         try await ServerHarness.run { harness in
             for fields in [
@@ -295,7 +295,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("behind an upgrade that nobody takes, what is sent is not kept")
+    @Test("bytes after an upgrade without a handler are not kept")
     func behindUpgrades() async throws {
         try await ServerHarness.run { harness in
             for line in ["GET /events", "CONNECT localhost:1"] {
@@ -305,7 +305,7 @@ struct HTTPTests {
                 let reply = try await connection.request(parts[0], parts[1], fields)
                 if parts[0] == "GET" {
                     #expect(reply.status == 200)
-                    // More than would be kept by anybody who reads it all; the stream goes on beside it.
+                    // More than a reader of the complete stream would keep; the stream continues meanwhile.
                     for _ in 0..<64 { try await connection.send([UInt8](repeating: 65, count: 1 << 20)) }
                     harness.service.tell(.drained)
                     try await connection.receive(through: "\"drained\"")
@@ -374,7 +374,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a port that is taken is told from other failures, and TCP needs a token")
+    @Test("a port in use is distinguished from other failures, and TCP needs a token")
     func binding() async throws {
         try await ServerHarness.run { harness in
             await #expect {

@@ -36,7 +36,7 @@ struct WebSocketTests {
     }
 
     @Test(
-        "who breaks a rule is told which and closed",
+        "a client that breaks a rule gets the rule's close code",
         arguments: [
             ([RawWebSocket.bytes(1, [65], isMasked: false)], 1002), ([RawWebSocket.bytes(0, [65])], 1002),
             ([RawWebSocket.bytes(1, [65], isFinal: false), RawWebSocket.bytes(1, [65])], 1002),
@@ -68,7 +68,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("a socket hears notifications once it has shown the token")
+    @Test("a socket gets notifications once it has presented the token")
     func notifications() async throws {
         try await ServerHarness.run { harness in
             let stranger = try await harness.socket()
@@ -96,7 +96,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("with the flag, sockets of this machine hear notifications without a token")
+    @Test("with the flag, sockets of this machine get notifications without a token")
     func openNotifications() async throws {
         try await ServerHarness.run {
             $0.allowsOpenNotifications = true
@@ -183,7 +183,7 @@ struct WebSocketTests {
         }
     }
 
-    @Test("a socket that went silent is pinged, and closed where nothing comes back")
+    @Test("a silent socket is pinged, and closed without a pong")
     func halfOpen() async throws {
         try await ServerHarness.run {
             // Long enough for a busy machine to answer in.

@@ -38,7 +38,7 @@ struct ProgramSessionTests {
         let gate = Gate()
         let server = try await Self.server(gate)
         let (directory, first) = (try TemporaryDirectory(), try TemporaryDirectory())
-        // There is no daemon yet: nothing but the spool can know of these.
+        // The daemon does not run yet: only the spool has these.
         for round in 0..<2 {
             let session = try TransferSession(configuration: SessionBench.configuration(first))
             for number in 0..<20 {
@@ -122,7 +122,7 @@ struct ProgramSessionTests {
         }
     }
 
-    @Test("What the daemon refuses from a spool is told to the program's next run as a failure")
+    @Test("The program's next run gets a failure for each command of the spool that the daemon refuses")
     func refused() async throws {
         let (directory, first) = (try TemporaryDirectory(), try TemporaryDirectory())
         do {
@@ -162,7 +162,7 @@ struct ProgramSessionTests {
         await bench.stop()
     }
 
-    @Test("A session that was closed or let go of can be opened again in the same process")
+    @Test("A closed or released session can be opened again in the same process")
     func reopened() async throws {
         let server = try await Self.server(Gate())
         let bench = try await SessionBench()
@@ -182,7 +182,7 @@ struct ProgramSessionTests {
     }
 
     @Test(
-        "Cancelling a download gives resume data, from which it goes on",
+        "Cancelling a download returns resume data, from which it resumes",
         arguments: ["file", "directory", "temporary"]
     )
     func resumeData(_ kind: String) async throws {

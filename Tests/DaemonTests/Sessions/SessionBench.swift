@@ -8,7 +8,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// A daemon in this process, on a socket of its own, and the sessions of programs that use it.
+/// A daemon in this process, on its own socket, and the sessions of programs that use it.
 final class SessionBench: Sendable {
     let harness: CoreHarness
     private let server: DaemonServer

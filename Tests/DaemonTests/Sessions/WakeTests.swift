@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Dispatch
 import Martlet
 import Platform
 import Synchronization
@@ -63,15 +64,35 @@ struct WakeTests {
         try await harness.events.wait("finished \(id)")
     }
 
+    /// Returns the state of the wake command when it meets a condition.
+    ///
+    /// It changes when the program ends, and with every line that the core logs about it.
     private static func summary(
         _ harness: CoreHarness,
         until isMet: (WakeSummary) -> Bool
     ) async throws -> WakeSummary {
         while true {
+            let lines = harness.events.lineCount
             let summary = try #require(try await harness.core.sessions().first?.wake)
             if isMet(summary) { return summary }
             _ = await harness.core.tick()
-            try await Task.sleep(for: .milliseconds(20))
+            if let program = await harness.core.woken["s"], !program.isEnding, let id = program.stored["pid"]?.integer {
+                await self.end(of: Int32(id))
+            } else {
+                try await harness.events.wait(forLineAfter: lines)
+            }
+        }
+    }
+
+    /// Waits for the end of a child, whose exit status remains for the core (waitid(2), `WNOWAIT`).
+    private static func end(of child: Int32) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global()
+                .async {
+                    var facts = siginfo_t()
+                    while waitid(P_PID, id_t(child), &facts, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+                    continuation.resume()
+                }
         }
     }
 
@@ -230,7 +251,7 @@ struct WakeTests {
         await second.stop()
     }
 
-    @Test("After the daemon was killed the program is started again for the events that were not handled")
+    @Test("After the daemon was killed the program is started again for the unhandled events")
     func killed() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let directory = try TemporaryDirectory()
@@ -276,6 +297,8 @@ struct WakeTests {
         #expect(await bench.harness.core.sessions["s"]?.wake.standing != .idle)
         let session = try await TransferSession.open(configuration, delegate: observer)
         await observer.gate.wait()
+        // The daemon has the completion.
+        try await session.handOver()
         #expect(try await Self.summary(bench.harness) { $0.state == .idle }.failures == 0)
         #expect(try await bench.harness.core.sessions().first?.unacknowledged ?? 0 > 0)
         await session.close()
@@ -316,7 +339,7 @@ struct WakeTests {
     }
 }
 
-/// Has no methods of its own.
+/// Implements no methods.
 private final class Silent: TransferDelegate {}
 
 /// Completes the events at once.

@@ -11,13 +11,12 @@ private final class SmallDisk {
     let directory: TemporaryDirectory
 
     init?() {
-        guard geteuid() == 0, let directory = try? TemporaryDirectory(),
-            mount("tmpfs", directory.path, "tmpfs", 0, "size=8m") == 0
+        guard let directory = try? TemporaryDirectory(), MemoryFilesystem.mount(directory.path, size: "8m")
         else { return nil }
         self.directory = directory
     }
 
-    deinit { umount2(self.directory.path, 2) }
+    deinit { MemoryFilesystem.unmount(self.directory.path) }
 
     static let note: Comment = "skipped: needs root and mount(2) for a small tmpfs"
 }
@@ -55,7 +54,7 @@ struct ShardDiskFullTests {
                 #expect(error.code == .noSpace)
                 failures += 1
                 #expect(failures < 3)
-                // The same call fails again as long as there is no room.
+                // The same call fails again while the disk is full.
                 if failures == 2 { unlink(disk.directory.path("filler")) }
             }
         }

@@ -107,7 +107,7 @@ private struct FakeDirectory {
 
     mutating func syncDirectory() { self.durableNames = self.files }
 
-    /// A power failure keeps either names that were not synced or those before.
+    /// A power failure keeps either the unsynced names or the previous ones.
     mutating func losePower(keepingNames: Bool) {
         if !keepingNames { self.files = self.durableNames } else { self.durableNames = self.files }
         self.syncedParts = []

@@ -180,7 +180,7 @@ struct BackgroundSessionTests {
         #expect(task.state == .ended)
     }
 
-    @Test("every caller that closes a session is answered, and the daemon is told once")
+    @Test("every caller that closes a session gets a response, and the daemon is notified once")
     func closedTwice() async throws {
         try await self.daemon.start()
         let session = try TransferSession(configuration: self.daemon.configuration())
@@ -305,7 +305,7 @@ struct BackgroundSessionTests {
 
     // MARK: Opening again
 
-    @Test("what is there is found again, and what happened meanwhile is told in order, then that it was all")
+    @Test("existing tasks are found again, and missed events are delivered in order, then their end")
     func adoption() async throws {
         self.daemon.hold(try Self.record(3, .active, "runs"))
         self.daemon.hold(try Self.record(4, .paused, "paused"))
@@ -343,7 +343,7 @@ struct BackgroundSessionTests {
     }
 
     @Test(
-        "all events delivered is told exactly once, after them, whether there were any or not",
+        "the end of the events is delivered exactly once, after them, whether there were any or not",
         arguments: [0, 1, 30]
     )
     func allEvents(_ count: Int) async throws {
@@ -361,7 +361,7 @@ struct BackgroundSessionTests {
                 "all events"
             ]
         )
-        // A lost connection does not tell it again.
+        // A lost connection does not deliver it again.
         await self.daemon.streams.wait(for: 1)
         self.daemon.dropConnections()
         await self.daemon.streams.wait(for: 2)
@@ -374,7 +374,7 @@ struct BackgroundSessionTests {
         #expect(observer.log.entries.count { $0 == "all events" } == 1)
     }
 
-    @Test("events wait until somebody can hear of them")
+    @Test("events wait until there is an observer")
     func heldBack() async throws {
         self.daemon.hold(try Self.record(1, .finished, "a"))
         self.daemon.emit(Self.finished("0000000000000001"))
@@ -387,7 +387,7 @@ struct BackgroundSessionTests {
         #expect(observer.log.entries.contains("end a"))
     }
 
-    @Test("a completion handler that is not called leaves a warning in the log")
+    @Test("an uncalled completion handler leaves a warning in the log")
     func completion() async throws {
         try await self.daemon.start()
         let handler = InMemoryLogHandler()
@@ -395,7 +395,7 @@ struct BackgroundSessionTests {
         let configuration = self.daemon.configuration { $0.logger = Logger(label: "test") { _ in handler } }
         let session = try TransferSession(configuration: configuration, delegate: observer)
         await observer.log.wait(for: "all events")
-        // The next call of the delegate comes after the handler was dropped.
+        // The delegate's next call follows the release of the handler.
         let task = try session.downloadTask(for: "http://example.com/", to: .file("/tmp/x/a"))
         task.resume()
         await self.daemon.calls.wait { FakeDaemon.added($0).count == 1 }
@@ -406,7 +406,7 @@ struct BackgroundSessionTests {
 
     // MARK: Connections
 
-    @Test("a lost connection is made again from the last event that came, and nothing is told twice")
+    @Test("a lost connection is replaced from the last received event, and nothing is delivered twice")
     func reconnect() async throws {
         try await self.daemon.start()
         let observer = BackgroundObserver()
@@ -449,7 +449,7 @@ struct BackgroundSessionTests {
         #expect(try await failure { try await task.value }.code == .daemonUnavailable)
     }
 
-    @Test("a second program is refused, and told which one has the session")
+    @Test("a second program is refused with an error that names the owner of the session")
     func inUse() async throws {
         self.daemon.script { call, _ in
             call.method == "martlet.openSession" ? .refusal("sessionInUse", "first (pid 17) has it open") : nil
@@ -468,7 +468,7 @@ struct BackgroundSessionTests {
         #expect(try await failure { try await task.value }.code == .sessionInUse)
     }
 
-    @Test("a daemon that can be neither reached nor started is told to whoever opens")
+    @Test("opening fails if the daemon can be neither reached nor started")
     func unreachable() async throws {
         let error = try await failure { try await TransferSession.open(self.daemon.configuration()) }
         #expect(error.code == .daemonUnavailable)
@@ -525,7 +525,7 @@ struct BackgroundSessionTests {
         #expect(methods.count { $0 == "martlet.closeSession" } == 1)
     }
 
-    @Test("finishing lets the tasks go on, and forgets the session when all is told and acknowledged")
+    @Test("finishing lets the tasks continue, and deletes the session when all events are acknowledged")
     func finish() async throws {
         try await self.daemon.start()
         let observer = BackgroundObserver()

@@ -121,7 +121,7 @@ struct BackgroundUploadTests {
         await self.daemon.calls.wait { $0.contains { $0.method == "martlet.acknowledge" } }
     }
 
-    @Test("the end brings the response along, for the program that was told of it may have been killed")
+    @Test("the end contains the response, because the program that received it may have been killed")
     func responseOfBefore() async throws {
         try await self.daemon.start()
         let session = try TransferSession(configuration: self.daemon.configuration())
@@ -136,7 +136,7 @@ struct BackgroundUploadTests {
         #expect(answer.status == 202 && answer.response.headers["X-A"] == "b" && answer.body.isEmpty)
     }
 
-    @Test("progress is told as it comes, and a failure with its code")
+    @Test("progress is delivered as it occurs, and a failure with its code")
     func progress() async throws {
         try await self.daemon.start()
         let observer = BackgroundObserver()
@@ -145,7 +145,7 @@ struct BackgroundUploadTests {
         task.description = "f"
         task.resume()
         let id = try #require(try await self.entry().0.id?.description)
-        // Progress is not stored: only who listens already hears of it.
+        // Progress is not stored: only current observers get it.
         await self.daemon.streams.wait(for: 1)
         self.daemon.tell([
             "kind": "progress", "id": .string(id), "bytes": 40, "total": 100, "rate": 5, "sent": 40, "acknowledged": 30,
@@ -160,7 +160,7 @@ struct BackgroundUploadTests {
         #expect(observer.errors.entries.first?.message == "gone" && task.state == .ended)
     }
 
-    @Test("an upload that the program began goes on in the daemon from what the server has")
+    @Test("an upload that the program started resumes in the daemon from the server's offset")
     func handedOver() async throws {
         try await self.daemon.start()
         let server = try await UploadServer.start { behaviour in

@@ -150,7 +150,7 @@ struct ConfigurationCodingTests {
             return
         }
         #expect(policy.fields(for: request).contains { $0 == ("Authorization", "Basic dTpw") })
-        // Refused: nobody is left to be asked.
+        // Refused: no delegate remains to decide.
         guard case .proceed = policy.decide(.challenge(head), about: request, later: { _ in }) else {
             Issue.record("a refused credential was sent again")
             return

@@ -41,7 +41,7 @@ struct EventLedgerTests {
         #expect(ledger.received == 5)
     }
 
-    @Test("numbers that are left out belong to whoever the daemon tells them, and hold nothing back")
+    @Test("missing numbers belong to other recipients, and delay nothing")
     func gaps() {
         var ledger = EventLedger(acknowledged: 0)
         _ = ledger.came(3)

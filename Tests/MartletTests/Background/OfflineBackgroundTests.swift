@@ -51,7 +51,7 @@ struct OfflineBackgroundTests {
         return self.daemon.calls.entries.last { $0.method == method }?.parameters
     }
 
-    /// Lets the daemon forget everything that it was told, and the program notice.
+    /// Lets the daemon forget all acknowledged state, and the program notice.
     private func loseState() {
         self.daemon.script { call, _ in
             call.method == "martlet.openSession" ? .result(["transfers": [], "acknowledged": 0, "last": 0]) : nil
@@ -64,7 +64,7 @@ struct OfflineBackgroundTests {
 
     // MARK: Opening again
 
-    @Test("what runs in the daemon goes on there, is found again running, and is not added a second time")
+    @Test("downloads in the daemon continue there, are found running, and are not added a second time")
     func adopted() async throws {
         try await self.daemon.start()
         var list = try self.open()
@@ -142,7 +142,7 @@ struct OfflineBackgroundTests {
         #expect(self.daemon.added == [goodGID, badGID])
     }
 
-    @Test("what the daemon does not know is begun anew by itself, once")
+    @Test("downloads unknown to the daemon restart automatically, once")
     func unknown() async throws {
         try await self.daemon.start()
         var list = try self.open()
@@ -249,7 +249,7 @@ struct OfflineBackgroundTests {
 
     // MARK: The daemon's loss
 
-    @Test("a download that is cut off by the loss of the daemon goes on by itself, and stays downloading")
+    @Test("a download cut off by the loss of the daemon resumes automatically, and stays downloading")
     func reconnected() async throws {
         try await self.daemon.start()
         let list = try self.open()
@@ -266,7 +266,7 @@ struct OfflineBackgroundTests {
         #expect(list.downloads.isEmpty)
     }
 
-    @Test("a download that the daemon has lost is begun anew, and never fails by that")
+    @Test("a download that the daemon has lost restarts, and never fails by that")
     func lost() async throws {
         try await self.daemon.start()
         let list = try self.open()
@@ -283,7 +283,7 @@ struct OfflineBackgroundTests {
         #expect(list.finishedDownloads == [download])
     }
 
-    @Test("where the session cannot go on its downloads are interrupted, not failed, and the next opening has them")
+    @Test("if the session cannot continue its downloads are interrupted, not failed, and found at the next opening")
     func refused() async throws {
         try await self.daemon.start()
         var list = try self.open()
@@ -320,7 +320,7 @@ struct OfflineBackgroundTests {
 
     // MARK: What the owner decides
 
-    @Test("suspending and going on rest the task in the daemon, stopping and removing end it")
+    @Test("suspending and resuming pause the task in the daemon, stopping and removing end it")
     func control() async throws {
         try await self.daemon.start()
         let list = try self.open()
@@ -332,7 +332,7 @@ struct OfflineBackgroundTests {
         #expect(await self.wait(for: "martlet.resume")?["ids"] == [.string(gid)])
         try download.stop()
         #expect(await self.wait(for: "martlet.remove")?["deletePartial"] == true)
-        // What goes on anew waits until the old one has ended.
+        // A restarted download waits until the old one has ended.
         try download.resume()
         self.daemon.emit(["kind": "removed", "id": .string(gid)])
         await self.daemon.calls.wait { FakeDaemon.added($0).count == 2 }
@@ -344,7 +344,7 @@ struct OfflineBackgroundTests {
         #expect(self.watcher.log.states[download.id]?.contains(.failed) == false)
     }
 
-    @Test("all are suspended, gone on with and stopped as one is")
+    @Test("all are suspended, resumed and stopped as one is")
     func all() async throws {
         try await self.daemon.start()
         let list = try self.open()

@@ -160,13 +160,13 @@ struct OutboxTests {
     }
 }
 
-/// What an outbox does, by walking through all it has.
+/// The behaviour of an outbox, by a scan of all its commands.
 private struct OutboxModel {
     var commands: [String] = []
     var inFlight = 0
     var alone = 0
 
-    /// What two commands have in common of which only the later one is to be said.
+    /// The key of two commands of which only the later one is sent.
     private func key(_ command: String) -> Substring? {
         if command.hasPrefix("add") { return nil }
         if command.hasPrefix("configure") { return "configure" }

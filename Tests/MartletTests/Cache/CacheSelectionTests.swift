@@ -135,7 +135,7 @@ struct CacheSelectionTests {
         #expect(!second.response.headers.contains("Transfer-Encoding"))
     }
 
-    @Test("A response that is no longer storable removes the stored one")
+    @Test("An unstorable response removes the stored one")
     func noLongerStorable() async throws {
         let server = try await ScriptedServer.start { request in
             .response(200, [("Cache-Control", request.targetIndex == 0 ? "max-age=60" : "no-store")], text: "x")

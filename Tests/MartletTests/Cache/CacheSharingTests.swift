@@ -91,7 +91,7 @@ struct CacheSharingTests {
         #expect(try await harness.data(server.text("a"), .returnCacheOnly).text == "2")
     }
 
-    @Test("A 304 with the digest of its own content does not let the task fail")
+    @Test("A 304 with the digest of its own content does not make the task fail")
     func digestOfConfirmation() async throws {
         let server = try await ScriptedServer.start { request in
             let fields = [("Cache-Control", "max-age=0"), ("ETag", "\"v\"")]
@@ -159,8 +159,8 @@ struct CacheSharingTests {
         let harness = try CacheHarness()
         let path = harness.directory.path("cache")
         // Not every container may mount.
-        guard mount("tmpfs", path, "tmpfs", 0, "size=256k") == 0 else { return }
-        defer { umount2(path, 2) }
+        guard MemoryFilesystem.mount(path, size: "256k") else { return }
+        defer { MemoryFilesystem.unmount(path) }
         for _ in 0..<2 { #expect(try await harness.data(server.text("a")).body.count == 150_000) }
         #expect(harness.files.count == 1 && server.requests.count == 2)
         #expect(try await harness.data(server.text("a"), .returnCacheOnly).body.count == 150_000)

@@ -119,7 +119,7 @@ struct DelegateContextTests {
         #expect(places.entries == ["handlers", "handlers"])
     }
 
-    @Test("A delegate that is added twice is told once, in the context named last")
+    @Test("A delegate that is added twice is called once, in the context named last")
     func addedTwice() async throws {
         let queue = DispatchQueue(label: "second")
         queue.setSpecific(key: Self.key, value: "second")

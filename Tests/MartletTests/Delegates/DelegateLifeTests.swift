@@ -20,7 +20,7 @@ struct DelegateLifeTests {
         }
     }
 
-    @Test("Several delegates all hear, the session's before the task's own")
+    @Test("Several delegates are all called, the session's before the task's own")
     func several() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let harness = try Harness()
@@ -58,7 +58,7 @@ struct DelegateLifeTests {
         #expect(log.entries == ["response 200", "data", "end"])
     }
 
-    @Test("A delegate that was removed hears nothing more")
+    @Test("A removed delegate is not called")
     func removed() async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { _ in
@@ -79,7 +79,7 @@ struct DelegateLifeTests {
     }
 
     @Test(
-        "Where a delegate goes away while it is asked about a response, the default applies",
+        "If a delegate is released while its decision is awaited, the default applies",
         arguments: [false, true]
     )
     func goneAtResponse(_ answersNever: Bool) async throws {

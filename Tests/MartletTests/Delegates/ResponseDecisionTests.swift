@@ -29,7 +29,7 @@ struct ResponseDecisionTests {
         #expect(observer.story == ["response 200", "failed cancelled"] && harness.directory.entries() == [])
     }
 
-    @Test("A data task becomes a download to a file; its own end is becameDownload, told once")
+    @Test("A data task becomes a download to a file; its own end is becameDownload, once")
     func toFile() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -79,7 +79,7 @@ struct ResponseDecisionTests {
     }
 
     @Test(
-        "Where the file exists the rule applies to what became a download",
+        "If the file exists, its rule applies to a task that became a download",
         arguments: [ExistingFileRule.fail, .overwrite, .number]
     )
     func existing(_ rule: ExistingFileRule) async throws {
@@ -96,7 +96,7 @@ struct ResponseDecisionTests {
         #expect((try harness.directory.read("file") == [UInt8]("mine")) == (rule != .overwrite))
     }
 
-    @Test("A decision that comes after the task's end makes no task")
+    @Test("A decision after the task's end makes no task")
     func tooLate() async throws {
         let server = try await self.server()
         let harness = try Harness()

@@ -85,7 +85,7 @@ struct FoundationTests {
         #expect(file.pattern.difference(fromFileAt: harness.path("file"), length: file.length) == nil)
     }
 
-    @Test("A progress may be let go of while the task runs, and outlive it")
+    @Test("A progress can be released while the task runs, and can outlive it")
     func lifetimes() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let harness = try Harness()

@@ -45,7 +45,7 @@ struct ChallengeTests {
         #expect(challenge.protectionSpace.realm == "vault" && challenge.protectionSpace.origin == origin)
     }
 
-    @Test("Configured credentials answer, and are sent unasked afterwards")
+    @Test("Configured credentials are the response, and are sent without a challenge from then on")
     func configured() async throws {
         let server = try await self.server()
         let url = try server.url("a/b")
@@ -123,7 +123,7 @@ struct ChallengeTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("A delegate that keeps to wrong credentials does not go on for ever")
+    @Test("A delegate that repeats wrong credentials does not loop for ever")
     func stubborn() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -241,7 +241,7 @@ struct ChallengeTests {
         #expect(other.requests.allSatisfy { $0["Authorization"] == nil })
     }
 
-    @Test("A scheme that Martlet does not know is told to the delegate as none")
+    @Test("An unknown scheme is reported to the delegate as none")
     func unknownScheme() async throws {
         let server = try await ScriptedServer.start { _ in .response(401, [("WWW-Authenticate", "Mutual realm=\"x\"")])
         }

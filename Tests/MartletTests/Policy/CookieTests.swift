@@ -153,7 +153,7 @@ struct CookieTests {
         #expect(directory.entries() == ["cookies"])
     }
 
-    @Test("A cookie file of curl's is read; its bad lines are told, and the good ones taken")
+    @Test("A cookie file of curl is read; bad lines are reported, and good ones accepted")
     func foreignFile() throws {
         let directory = try TemporaryDirectory()
         let text = """

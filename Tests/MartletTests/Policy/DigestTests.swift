@@ -82,7 +82,7 @@ struct DigestTests {
     }
 
     @Test(
-        "A stale nonce is replaced without asking anybody, and is no refusal",
+        "A stale nonce is replaced without calling a delegate, and is not a refusal",
         arguments: [DigestAlgorithm.md5, .sha256]
     )
     func stale(_ algorithm: DigestAlgorithm) async throws {
@@ -112,7 +112,7 @@ struct DigestTests {
         harness.session.addDelegate(observer)
         #expect(try await harness.session.data(from: server.text("a")).text == "inside")
         #expect(observer.challenges.entries.map(\.refusals) == [0, 1])
-        #expect(vault.faults.entries == [], "the count goes on where a refusal names the same nonce (RFC 7616 §3.4)")
+        #expect(vault.faults.entries == [], "the count continues if a refusal names the same nonce (RFC 7616 §3.4)")
     }
 
     @Test("Of several schemes the strongest is taken")
@@ -152,7 +152,7 @@ struct DigestTests {
         #expect(!server.requests.contains { $0["Authorization"]?.hasPrefix("Basic") ?? false })
     }
 
-    @Test("The digest of a HEAD or a redirected request is of its own method and target")
+    @Test("The digest of a HEAD or a redirected request is of that request's method and target")
     func redirected() async throws {
         let vault = Vault(.sha256)
         let server = try await ScriptedServer.start { request in

@@ -35,7 +35,7 @@ struct BlockedDelegateTests {
         return queue
     }
 
-    /// Runs work on a queue, where it may block.
+    /// Runs work on a queue that can block.
     private static func on<Value: Sendable>(
         _ queue: DispatchQueue,
         _ work: @escaping @Sendable () throws -> Value
@@ -45,7 +45,7 @@ struct BlockedDelegateTests {
         }
     }
 
-    @Test("A queue finishes while the thread of its delegate waits for it, and every byte is delivered afterwards")
+    @Test("A queue finishes while the thread of its delegate waits for it, and every byte is delivered later")
     func finishes() async throws {
         let server = try await Self.server(6 << 20)
         let serial = DispatchQueue(label: "the delegate's")

@@ -4,7 +4,7 @@ import Martlet
 import Testing
 import TransferTesting
 
-@Suite("Queues that are stopped or let go of", .timeLimit(.minutes(1)))
+@Suite("Queues that are stopped or released", .timeLimit(.minutes(1)))
 struct QueueStopTests {
     @Test("A stop ends what runs and what waits, each once, as cancelled; then the queue was stopped, not finished")
     func stop() async throws {
@@ -74,7 +74,7 @@ struct QueueStopTests {
         while gone != nil { await Task.yield() }
     }
 
-    @Test("A delegate that goes away while transfers run hears nothing more, and the rest goes on")
+    @Test("A delegate that is released while transfers run is not called, and the rest continues")
     func delegateGone() async throws {
         let gate = Gate()
         let server = try await QueueTests.gated(gate)
@@ -95,7 +95,7 @@ struct QueueStopTests {
         #expect(other.story(1) == ["response 200", "data", "finish 1"] && log.entries == ["0"])
     }
 
-    @Test("A delegate that was removed hears nothing more")
+    @Test("A removed delegate is not called")
     func delegateRemoved() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let queue = try QueueTests.queue()

@@ -4,14 +4,14 @@ import Synchronization
 import Testing
 import TransferTesting
 
-/// A queue's delegate that writes down what it is told.
+/// A queue's delegate that records its calls.
 final class QueueObserver: TransferQueueDelegate {
     let log = Log<String>()
     private let bodies = Mutex<[Int: [UInt8]]>([:])
 
     func body(_ number: Int) -> [UInt8]? { self.bodies.withLock { $0[number] } }
 
-    /// What one item was told, data in a row counted once.
+    /// The events of one item, consecutive data counted once.
     func story(_ number: Int) -> [String] {
         self.log.entries.filter { $0.hasPrefix("\(number) ") }.map { String($0.dropFirst("\(number) ".utf8.count)) }
             .reduce(into: []) { if $0.last != $1 || $1 != "data" { $0.append($1) } }

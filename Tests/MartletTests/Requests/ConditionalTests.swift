@@ -54,7 +54,7 @@ struct ConditionalTests {
         #expect(responses.allSatisfy { !$0.isNotModified && $0.text == "body" })
     }
 
-    @Test("A conditional download that is not modified writes nothing, in a temporary place or elsewhere")
+    @Test("An unmodified conditional download writes nothing, in a temporary place or elsewhere")
     func download() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -88,7 +88,7 @@ struct ConditionalTests {
         #expect(try harness.directory.read("file") == [UInt8]("body"))
     }
 
-    @Test("A 304 that nobody asked for is a failure with its status")
+    @Test("An unrequested 304 is a failure with its status")
     func unasked() async throws {
         let server = try await ScriptedServer.start { _ in .response(304) }
         let harness = try Harness()

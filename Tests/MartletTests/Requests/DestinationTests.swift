@@ -32,7 +32,7 @@ struct DestinationTests {
         #expect(Files.entries(of: harness.path("in")) == ["named.txt", "plain.1.txt", "plain.txt"])
     }
 
-    @Test("Where the name is taken the rule applies", arguments: ExistingFileRule.allCases)
+    @Test("If the name is taken the rule applies", arguments: ExistingFileRule.allCases)
     func rules(_ rule: ExistingFileRule) async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -84,7 +84,7 @@ struct DestinationTests {
         #expect(third == (rule == .fail ? .fileExists : nil))
     }
 
-    @Test("What is no file's path is refused", arguments: ["", "dir/", ".", "a/.."])
+    @Test("A path that cannot be a file's is refused", arguments: ["", "dir/", ".", "a/.."])
     func bad(_ path: String) async throws {
         let harness = try Harness()
         #expect(

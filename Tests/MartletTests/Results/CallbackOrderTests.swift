@@ -15,7 +15,7 @@ struct CallbackOrderTests {
         }
     }
 
-    @Test("A data task tells its response, then its data in order, then one end")
+    @Test("A data task delivers its response, then its data in order, then one end")
     func data() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -30,7 +30,7 @@ struct CallbackOrderTests {
         #expect(observer.bytes == Self.body)
     }
 
-    @Test("No progress is told before the response, however late it comes")
+    @Test("No progress is delivered before the response, however late it arrives")
     func lateResponse() async throws {
         let server = try await ScriptedServer.start { _ in
             Reply([.delay(.milliseconds(700))] + Reply.response(200, text: "x").steps)
@@ -43,7 +43,7 @@ struct CallbackOrderTests {
         #expect(observer.story == ["response 200", "data", "end"])
     }
 
-    @Test("A download tells its response, then progress up to the whole, then one end")
+    @Test("A download delivers its response, then progress up to its size, then one end")
     func download() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -69,7 +69,7 @@ struct CallbackOrderTests {
         #expect(observer.story == ["response 204", "end"])
     }
 
-    @Test("A failure with a status tells the response, then one end")
+    @Test("A failure with a status delivers the response, then one end")
     func status() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -95,7 +95,7 @@ struct CallbackOrderTests {
         #expect(observer.story == ["failed network"])
     }
 
-    @Test("A body that breaks off is a response, what came of it, and one failure")
+    @Test("A truncated body delivers a response, the received data, and one failure")
     func brokenOff() async throws {
         var file = ServedFile(length: 500_000)
         file.interruption = .closeAfter(100_000)
@@ -143,7 +143,7 @@ struct CallbackOrderTests {
         #expect(ends == 1)
     }
 
-    @Test("Dropping a sequence ends it, and the transfer goes on")
+    @Test("Dropping a sequence ends it, and the transfer continues")
     func droppedSequence() async throws {
         let file = ServedFile(length: 8 << 20)
         let server = try await ScriptedServer.start { .file(file, $0) }
@@ -193,7 +193,7 @@ struct CallbackOrderTests {
         #expect(calls.entries == ["first 500000", "second 500000", "late 500000"])
     }
 
-    @Test("All four ways together on one data task tell the same", arguments: [false, true])
+    @Test("All four ways together on one data task deliver the same", arguments: [false, true])
     func together(_ fails: Bool) async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -231,7 +231,7 @@ struct CallbackOrderTests {
         #expect(handled.entries == [fails ? "failed" : "500000"])
     }
 
-    @Test("All four ways together on one download have the same file, which is deleted when the last lets go")
+    @Test("All four ways together on one download have the same file, which is deleted when the last one releases it")
     func togetherDownload() async throws {
         let server = try await self.server()
         let harness = try Harness()

@@ -35,7 +35,7 @@ struct ResumeDataTests {
         return try #require(data)
     }
 
-    @Test("A cancelled download goes on from its resume data without a byte twice", arguments: [true, false])
+    @Test("A cancelled download resumes from its resume data without a byte twice", arguments: [true, false])
     func goesOn(_ isTemporary: Bool) async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -56,7 +56,7 @@ struct ResumeDataTests {
         #expect(Self.whole.pattern.difference(fromFileAt: file.path, length: Self.whole.length) == nil)
         #expect(file.isTemporary == isTemporary)
         if !isTemporary { #expect(file.path == harness.path("file")) }
-        // What the kernel took is counted a moment later, and before its connection is closed.
+        // Bytes that the kernel took are counted a moment later, and before their connection is closed.
         await server.closeConnections()
         #expect(server.bodyBytesSent == Self.whole.length)
         #expect(server.requests.last?["Range"] == "bytes=2097152-" && server.requests.last?["X-Own"] == "1")
@@ -114,7 +114,7 @@ struct ResumeDataTests {
         #expect(server.bodyBytesSent == Self.whole.length && harness.directory.entries() == ["file"])
     }
 
-    @Test("Where the file changed on the server, the download begins anew and is that of now")
+    @Test("If the file changed on the server, the download restarts and has the current version")
     func changed() async throws {
         let new = TestPattern(seed: 7)
         let server = try await self.server(change: .after(1, new, length: 3 << 20, entityTag: "\"v2\""))
@@ -126,7 +126,7 @@ struct ResumeDataTests {
         )
     }
 
-    @Test("Where the partial file is gone, the download begins anew", arguments: [true, false])
+    @Test("If the partial file is gone, the download restarts", arguments: [true, false])
     func gone(_ isDiscarded: Bool) async throws {
         let server = try await self.server()
         let harness = try Harness()

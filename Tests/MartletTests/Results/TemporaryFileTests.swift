@@ -72,7 +72,7 @@ struct TemporaryFileTests {
         #expect(harness.temporaryFiles.count == 1)
     }
 
-    @Test("A file that was handed to an asynchronous waiter is there until that lets go of it")
+    @Test("A file that was returned to an asynchronous waiter exists until the waiter releases it")
     func awaited() async throws {
         let server = try await self.server()
         let harness = try Harness()
@@ -86,7 +86,7 @@ struct TemporaryFileTests {
         while Files.exists(path) { await Task.yield() }
     }
 
-    @Test("A task that nobody was told of keeps its file for a waiter that comes late")
+    @Test("A task without an observer keeps its file for a late waiter")
     func lateWaiter() async throws {
         let server = try await self.server()
         let harness = try Harness()

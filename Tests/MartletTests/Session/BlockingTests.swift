@@ -32,7 +32,7 @@ struct BlockingTests {
         #expect(server.requests.map { $0["X-Own"] } == ["1", "2"])
     }
 
-    @Test("A temporary file is the caller's until it lets go of it")
+    @Test("A temporary file is the caller's until the caller releases it")
     func temporary() async throws {
         let (server, harness) = (try await self.server(), try Harness())
         let (session, url) = (harness.session, server.text("a"))
@@ -77,7 +77,7 @@ struct BlockingTests {
         await results.wait(for: 1)
         #expect(results.entries == ["hello"])
         await observer.waitForEnds()
-        // The blocking call is told to nobody.
+        // The blocking call is not reported.
         #expect(observer.story == ["response 200", "data", "end"])
     }
 

@@ -134,7 +134,7 @@ struct ConfigurationTests {
         #expect(await code { try Harness { $0.headers.append(name, value) } } == .badConfiguration)
     }
 
-    @Test("A method that is no token is refused", arguments: ["", "G ET", "GET\r\n", "GÉT"])
+    @Test("A method other than a token is refused", arguments: ["", "G ET", "GET\r\n", "GÉT"])
     func method(_ method: String) async throws {
         let harness = try Harness()
         var request = try TransferRequest("http://127.0.0.1:9/")
@@ -149,7 +149,7 @@ struct ConfigurationTests {
         #expect(await code { try await harness.session.download(from: url) } == .badURL)
     }
 
-    @Test("No more tasks run at once than the configuration says, until the session is told another number")
+    @Test("No more tasks run at once than the configuration permits, until the session gets another number")
     func concurrentTransfers() async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { _ in

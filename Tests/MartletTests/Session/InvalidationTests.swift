@@ -5,7 +5,7 @@ import TransferTesting
 
 @Suite("Ends of sessions", .timeLimit(.minutes(1)))
 struct InvalidationTests {
-    @Test("finishTasksAndInvalidate lets tasks end, refuses new ones, and tells delegates once, last")
+    @Test("finishTasksAndInvalidate lets tasks end, refuses new ones, and calls delegates once, last")
     func finishing() async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { _ in
@@ -35,7 +35,7 @@ struct InvalidationTests {
         #expect(observer.log.entries.count { $0 == "end" } == 2)
     }
 
-    @Test("invalidateAndCancel cancels what runs, waits, is suspended or not begun, then tells delegates once")
+    @Test("invalidateAndCancel cancels running, waiting, suspended and new tasks, then calls delegates once")
     func cancelling() async throws {
         let server = try await ScriptedServer.start { _ in Reply([.stall]) }
         let harness = try Harness { $0.concurrentTransfers = 1 }
@@ -101,7 +101,7 @@ struct InvalidationTests {
         while gone != nil { await Task.yield() }
     }
 
-    @Test("A suspended task that nobody holds is cancelled, and its session can end")
+    @Test("A suspended task without a reference is cancelled, and its session can end")
     func droppedSuspended() async throws {
         let server = try await ScriptedServer.start { _ in Reply([.stall]) }
         let harness = try Harness()
@@ -143,7 +143,7 @@ struct InvalidationTests {
         harness.session.invalidateAndCancel()
     }
 
-    @Test("A resumed task lives on though nobody but the session holds it")
+    @Test("A resumed task lives although only the session retains it")
     func unheld() async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { _ in

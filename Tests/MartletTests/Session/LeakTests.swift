@@ -13,7 +13,7 @@ struct LeakTests {
 
     @Test("10,000 sessions, tasks and delegates created and dropped leave no object, descriptor or thread")
     func nothing() async {
-        // In a process of its own: the other tests' connections come and go at the same time.
+        // In a separate process: the other tests open and close connections at the same time.
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
@@ -61,7 +61,7 @@ struct LeakTests {
                 Weak(object: dropped),
             ]
         }
-        // The last holds are let go of on other threads, just behind the last calls.
+        // The last references are released on other threads, just after the last calls.
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(60) {
             references.removeAll { $0.object == nil }

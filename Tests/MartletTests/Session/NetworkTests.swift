@@ -73,7 +73,7 @@ struct NetworkTests {
         }
     }
 
-    @Test("Roots that cannot be read are told when the session is made")
+    @Test("Unreadable roots are an error when the session is created")
     func badRoots() async throws {
         #expect(await code { try Harness { $0.tls.roots = .pem([UInt8]("no certificate")) } } == .badConfiguration)
     }
@@ -144,7 +144,7 @@ struct NetworkTests {
         #expect(server.requests.map(\.target) == ["/a"])
     }
 
-    @Test("A task that runs when its conditions end keeps what it has, waits for them again, and goes on")
+    @Test("A task whose conditions end while it runs keeps its bytes, waits for them again, and continues")
     func conditionsEnd() async throws {
         var file = ServedFile(length: 8 << 20)
         // The first answer has no end: it runs until the conditions have ended, however late that is seen.
@@ -170,7 +170,7 @@ struct NetworkTests {
         #expect(server.requests.count == 2 && server.requests[1]["Range"] != nil)
     }
 
-    @Test("Conditions that nobody asked for hold nothing back")
+    @Test("Unrequested conditions delay nothing")
     func otherConditions() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let harness = try Harness { $0.conditions = Weather(battery: true, expensive: true) }

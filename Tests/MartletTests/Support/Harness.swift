@@ -3,7 +3,7 @@ import Martlet
 import Testing
 import TransferTesting
 
-/// A session of its own: no proxy, nothing shared, and a directory for all its files.
+/// A separate session: no proxy, nothing shared, and a directory for all its files.
 final class Harness: Sendable {
     let directory: TemporaryDirectory
     let session: TransferSession
@@ -15,7 +15,7 @@ final class Harness: Sendable {
         self.session = try TransferSession(configuration: configuration)
     }
 
-    /// What every test's session is like.
+    /// The configuration of every test's session.
     static func configuration(_ directory: TemporaryDirectory) -> SessionConfiguration {
         var configuration = SessionConfiguration.ephemeral
         configuration.proxy = .none
@@ -57,7 +57,7 @@ func failure(
     throw TestSupportError("nothing failed, though something was to")
 }
 
-/// Runs work on a thread of its own that may wait.
+/// Runs work on a separate thread that can block.
 func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Threads.start { continuation.resume(with: Result { try work() }) }

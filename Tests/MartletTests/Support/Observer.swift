@@ -2,7 +2,7 @@
 import Martlet
 import Synchronization
 
-/// A delegate that writes down what it is told, and decides as a test says.
+/// A delegate that records its calls, and decides as a test configures it.
 final class Observer: TransferDelegate {
     /// How it decides, and what it does beside writing down.
     struct Script: Sendable {

@@ -4,7 +4,7 @@ import TransferTesting
 
 import Platform
 
-/// What tests ask the system about files.
+/// The system's information about files, for tests.
 enum Files {
     static func entries(of path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }

@@ -19,7 +19,7 @@ struct BodyLimitTests {
         #expect(whole.body == file.pattern.bytes(0..<100_000))
     }
 
-    @Test("A body that is not collected may be of any size, and is told in events")
+    @Test("A body that is only delivered in events can have any size")
     func notCollected() async throws {
         let file = ServedFile(length: 8 << 20)
         let server = try await ScriptedServer.start { .file(file, $0) }
@@ -37,7 +37,7 @@ struct BodyLimitTests {
         #expect(try await task.value.body.isEmpty)
     }
 
-    @Test("A sequence that is not consumed makes the server stop sending")
+    @Test("An unconsumed sequence makes the server stop sending")
     func sequencePressure() async throws {
         let length: Int64 = 64 << 20
         let (server, harness) = (try await Self.large(length), try Harness())

@@ -73,7 +73,7 @@ struct TaskStateTests {
         #expect(try await task.value.text == "x")
     }
 
-    @Test("A data task that is suspended while it runs goes on after resume, whole")
+    @Test("A data task suspended while it runs continues after resume, and is complete")
     func suspendData() async throws {
         let file = ServedFile(length: 300_000)
         let server = try await ScriptedServer.start { request in
@@ -97,7 +97,7 @@ struct TaskStateTests {
         #expect(observer.log.entries.count { $0.hasPrefix("response") } == 1)
     }
 
-    @Test("A data task goes on after a suspension though the server sends no parts")
+    @Test("A data task continues after a suspension although the server has no ranges")
     func suspendDataWithoutRanges() async throws {
         let (gate, file) = (Gate(), ServedFile(length: 300_000))
         let server = try await ScriptedServer.start { request in
@@ -119,10 +119,10 @@ struct TaskStateTests {
         task.resume()
         #expect(try await task.value.body == file.pattern.bytes(0..<300_000))
         await observer.waitForEnds()
-        #expect(observer.bytes == file.pattern.bytes(0..<300_000), "each byte is told once, though it came twice")
+        #expect(observer.bytes == file.pattern.bytes(0..<300_000), "no byte is delivered twice")
     }
 
-    @Test("A download that is suspended while it runs goes on from where it was")
+    @Test("A download suspended while it runs continues from its bytes")
     func suspendDownload() async throws {
         let (gate, file) = (Gate(), ServedFile(length: 4 << 20))
         let server = try await ScriptedServer.start { request in
@@ -224,7 +224,7 @@ struct TaskStateTests {
         }
     }
 
-    @Test("Resuming right after suspending goes on")
+    @Test("Resuming right after suspending continues")
     func suspendAndResume() async throws {
         let file = ServedFile(length: 3 << 20)
         let server = try await ScriptedServer.start { .file(file, $0) }

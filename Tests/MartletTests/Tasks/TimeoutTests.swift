@@ -34,7 +34,7 @@ struct TimeoutTests {
     @Test("A request's own timeouts take the place of the configuration's; zero is none", arguments: [true, false])
     func own(_ isZero: Bool) async throws {
         let server = try await ScriptedServer.start { request in
-            // No answer ever comes to the second request, so that nothing can be sooner than its timeout.
+            // The second request never gets a response, so nothing can precede its timeout.
             request.targetIndex == 0
                 ? Reply([.delay(.milliseconds(900))] + Reply.response(200, text: "x").steps) : Reply([.stall])
         }
@@ -69,7 +69,7 @@ struct TimeoutTests {
         for task in tasks { task.resume() }
         for task in tasks { #expect(try await task.value.text == "x") }
         #expect(ContinuousClock.now - start > .seconds(10))
-        // Five at once; each of two event loops keeps connections of its own for the next.
+        // Five at once; each of two event loops keeps its own connections for the next.
         #expect(server.connectionCount <= 10)
     }
 

@@ -17,7 +17,7 @@ struct UploadTaskTests {
         bytes?.count == Int(count) && bytes?.withUnsafeBytes { self.pattern.firstDifference(in: $0) } == nil
     }
 
-    @Test("a file, bytes, a sequence and a form arrive, and the answer comes back")
+    @Test("a file, bytes, a sequence and a form arrive, and the response is returned")
     func bodies() async throws {
         let harness = try Harness()
         let server = try await UploadServer.start()
@@ -108,7 +108,7 @@ struct UploadTaskTests {
         #expect(server.requests.contains { $0["Tus-Resumable"] != nil })
     }
 
-    @Test("a delegate hears what was sent, the response, and one end")
+    @Test("a delegate gets the bytes sent, the response, and one end")
     func delegate() async throws {
         let harness = try Harness()
         let server = try await UploadServer.start { $0.rate = 4_000_000 }
@@ -129,7 +129,7 @@ struct UploadTaskTests {
         #expect(task.bytesSent == 3_000_000 && task.bytesExpectedToSend == 3_000_000 && task.state == .ended)
     }
 
-    @Test("a sequence of events tells the same")
+    @Test("a sequence of events delivers the same")
     func events() async throws {
         let harness = try Harness()
         let server = try await UploadServer.start()
@@ -148,7 +148,7 @@ struct UploadTaskTests {
         #expect(words.last == "finished stored\n" && words.contains("sent 2") && words.contains("response 201"))
     }
 
-    @Test("a status that is no success is an error, with the server's words")
+    @Test("an error status is an error, with the server's words")
     func refused() async throws {
         let harness = try Harness()
         let server = try await UploadServer.start { $0.refusals["PUT"] = .init(403, body: "no entry") }
@@ -166,7 +166,7 @@ struct UploadTaskTests {
         #expect(answer.status == 201 && server.requests.first?["X-A"] == "b")
     }
 
-    @Test("cut off, it goes on by itself; kept and given to another session, it goes on there")
+    @Test("cut off, it resumes automatically; its resume data resumes it in another session")
     func resuming() async throws {
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
@@ -214,7 +214,7 @@ struct UploadTaskTests {
         #expect(server.requests.last?.method == "DELETE")
     }
 
-    @Test("a background session refuses uploads, and a request with a body of its own is refused")
+    @Test("a background session refuses uploads, and a request with its own body is refused")
     func refusals() async throws {
         let harness = try Harness()
         var request = try TransferRequest("http://127.0.0.1:1/f")
@@ -224,7 +224,7 @@ struct UploadTaskTests {
     }
 }
 
-/// Writes down what it hears.
+/// Records its calls.
 private final class Watcher: TransferDelegate {
     let story = Mutex<[String]>([])
     let sum = Mutex<Int64>(0)

@@ -112,7 +112,7 @@ struct AccessTests {
         #expect(try self.response(control, guesses(4, "x")).wait == "3")
     }
 
-    @Test("is not needed by a client that is signed in, whoever guesses from its address and whatever else it sends")
+    @Test("is not needed by a signed-in client, whoever guesses from its address and whatever else it sends")
     func signedIn() throws {
         let control = try self.control()
         guard case .signedIn(let field) = control.signIn("", "t-read", try TestRequest.make([:])) else {
@@ -129,7 +129,7 @@ struct AccessTests {
             // They were not checked, and nothing else checks them.
             #expect(!response.fields.contains("Authorization"))
             #expect(response.fields["Cookie"] == "a=b; \(cookie)")
-            // What the cookie does not permit needs a check.
+            // Rights beyond the cookie's need a check.
             #expect(try self.response(control, fields, .write).status == 429)
         }
     }
@@ -226,7 +226,7 @@ struct AccessTests {
         await bench.receiver.stop()
     }
 
-    @Test("lets a page of an allowed origin ask before it goes on with an upload, by the whole origin")
+    @Test("accepts preflight requests of a page of an allowed origin before an upload, by the complete origin")
     func preflight() async throws {
         let bench = try await ReceiverBench { $0.allowedOrigins = ["https://app.example", "http://localhost:*"] }
         for origin in ["https://app.example", "http://localhost:3000"] {

@@ -79,7 +79,7 @@ struct ArchiveTests {
         #expect(bench.directory.entries().sorted() == [".hidden", ".martlet-uploads", "d", "other"])
     }
 
-    @Test("are refused for names that are not entries of the directory")
+    @Test("are refused for names outside the directory")
     func refused() async throws {
         let bench = try await self.bench()
         for name in ["..", ".", "", "sub%2Fdeep", "%2Fetc", "a%00"] {

@@ -84,7 +84,7 @@ struct ListingPageTests {
         let selects = "name=\"name\" value=\"a\""
         #expect(page(.all).contains(sends) && page(.all).contains(selects))
         #expect(!page([.read, .list]).contains(sends) && page([.read, .list]).contains(selects))
-        // What cannot be read cannot be downloaded as a zip either.
+        // An unreadable directory cannot be downloaded as a zip either.
         #expect(!page([.list]).contains(selects) && !page([.list]).contains("?zip"))
         #expect(page([.read, .list]).contains("data-may=\"read list\""))
         let deep = page(.all, TreePath(names: ["x", "y"], endsWithSlash: true))

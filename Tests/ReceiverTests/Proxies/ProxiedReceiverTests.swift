@@ -8,7 +8,7 @@ import TransferTesting
 @testable import HTTPServer
 @testable import Receiver
 
-/// What a receiver behind a proxy says: `--base-path` and `--trusted-proxy`.
+/// The responses of a receiver behind a proxy: `--base-path` and `--trusted-proxy`.
 @Suite("A receiver behind a proxy")
 struct ProxiedReceiverTests {
     private static let forwarded = [

@@ -30,7 +30,7 @@ struct RequestValueTests {
         #expect(throws: refusal) { try TreePath(parsing: text[...]) }
     }
 
-    @Test("a path in a URL comes back as it was")
+    @Test("a path in a URL is parsed to the same path")
     func encoding() throws {
         for name in ["a b", "100%", "ü?#", "a&b=c", "'\"<>"] {
             let url = TreePath(names: [name, "x"], endsWithSlash: true).url
@@ -40,7 +40,7 @@ struct RequestValueTests {
     }
 
     @Test(
-        "a single range is answered by itself, several by the whole (RFC 9110 §14.2)",
+        "a single range gets that range, several get the complete file (RFC 9110 §14.2)",
         arguments: [
             ("bytes=0-4", ByteRangeRequest.part(0..<5)), ("bytes=5-", .part(5..<10)), ("bytes=-3", .part(7..<10)),
             ("bytes=-30", .part(0..<10)), ("bytes=9-99", .part(9..<10)), ("BYTES=0-0", .part(0..<1)),
@@ -133,7 +133,10 @@ struct RequestValueTests {
         #expect(address.port == port)
     }
 
-    @Test("what is no address is none", arguments: ["", "a:b", "[::1", "127.0.0.1:99999", "a b", "http://x/", "[x]:1"])
+    @Test(
+        "other texts are not parsed as addresses",
+        arguments: ["", "a:b", "[::1", "127.0.0.1:99999", "a b", "http://x/", "[x]:1"]
+    )
     func noAddress(text: String) { #expect(ListenAddress(parsing: text) == nil) }
 
     @Test("only addresses of this machine count as loopback")

@@ -92,7 +92,7 @@ struct EncryptionTests {
         await bench.receiver.stop()
     }
 
-    @Test("a certificate that is none is told at the start")
+    @Test("an invalid certificate is an error at the start")
     func badCertificate() async throws {
         await #expect { try await ReceiverBench { $0.certificate = ServerCertificate(chain: "x", key: "y") } } throws: {
             ($0 as? ReceiverError)?.code == .certificate

@@ -11,7 +11,7 @@ import TransferTesting
 @Suite("Clients that mean no good, or have bad luck")
 struct HostileTests {
     @Test(
-        "are told what is wrong with their request, and cut off",
+        "get the reason why their request is refused, and are disconnected",
         arguments: [
             ("GARBAGE\r\n\r\n", 400), ("GET / HTTP/1.1\nHost: localhost\n\n", 400), ("GET / HTTP/3.0\r\n\r\n", 505),
             ("PUT /f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
@@ -61,7 +61,7 @@ struct HostileTests {
         await bench.receiver.stop()
     }
 
-    @Test("are told by the connection's end that a file was cut while it was sent")
+    @Test("learn by the connection's end that a file was cut while it was sent")
     func cutFile() async throws {
         let bench = try await ReceiverBench()
         let content = TestPattern().bytes(0..<20_000_000)
@@ -94,7 +94,7 @@ struct HostileTests {
         await bench.receiver.stop()
     }
 
-    @Test("get an answer though they go on sending what is not wanted")
+    @Test("get a response although they keep sending unwanted content")
     func refusedUpload() async throws {
         let bench = try await ReceiverBench { $0.takesUploads = false }
         for length in [1000, 50_000_000] {
@@ -144,7 +144,7 @@ struct HostileTests {
         for bench in [heads, bodies, idles] { await bench.receiver.stop() }
     }
 
-    @Test("that send slowly by the hundred hold up nobody, and leave nothing behind")
+    @Test("that send slowly by the hundred delay no other client, and leave nothing behind")
     func slowSenders() async throws {
         let bench = try await ReceiverBench()
         let clients = try (0..<200).map { _ in try bench.client() }

@@ -182,7 +182,7 @@ struct LinkPasswordTests {
         #expect(!stored.contains("\"one\"") && !stored.contains("\"two\""))
     }
 
-    @Test("A password is a text that is not empty")
+    @Test("A password is a non-empty text")
     func offered() {
         for wrong in ["\"\"", "1", "[]", "\"\(String(repeating: "a", count: 1025))\""] {
             #expect(throws: UploadRefusal.self) {

@@ -15,7 +15,7 @@ struct ShareRecordTests {
     private struct Bench {
         let downloads: Int
         var share: Share
-        /// What is on disk.
+        /// The state on disk.
         var disk = Share(expires: nil, downloads: nil)
         /// The bytes that really were sent, by the number of the claim.
         var sent: [Share.ClaimID: Int64] = [:]
@@ -35,7 +35,7 @@ struct ShareRecordTests {
             self.writes += 1
         }
 
-        /// Everything that is not on disk is lost.
+        /// Everything outside the disk is lost.
         mutating func crash() {
             var restored = Share(expires: nil, downloads: self.downloads)
             #expect(restored.apply(.object(self.disk.record)) == true)
@@ -72,7 +72,7 @@ struct ShareRecordTests {
         }
     }
 
-    @Test("never sends more than one that was not interrupted, whenever it crashes", arguments: 0..<60)
+    @Test("never sends more than an uninterrupted share, whenever it crashes", arguments: 0..<60)
     func walks(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let downloads = Int.random(in: 1...4, using: &random)
@@ -140,7 +140,7 @@ struct ShareRecordTests {
         #expect(bench.writes <= 17 + 2 * crashes)
     }
 
-    @Test("is stored before the first byte, and gives its bytes back afterwards")
+    @Test("is stored before the first byte, and returns its unused bytes later")
     func order() throws {
         var bench = Bench(downloads: 2)
         let client = Share.Client(ticket: nil, address: "a")
@@ -168,12 +168,12 @@ struct ShareRecordTests {
         }
         #expect(bench.writes <= 20)
         bench.crash()
-        // What was lost by rounding is less than the half that is permitted in addition.
+        // The loss by rounding is less than the half that is permitted in addition.
         let claim = bench.request(96 * 1024 + Self.length / 4, Share.Client(ticket: nil, address: "a"))
         #expect(claim == 1)
     }
 
-    @Test("is not restored from a record that is not understood")
+    @Test("is not restored from an unknown record")
     func malformed() throws {
         var share = Share(expires: nil, downloads: 1)
         for text in ["{}", "[]", "{\"claims\":[{}],\"gone\":[],\"next\":1,\"finished\":0,\"spilled\":0}"] {

@@ -107,7 +107,7 @@ struct ShareRoutesTests {
         #expect(try bench.request("GET", link).status == 200)
         #expect(try bench.request("DELETE", link, self.fields("anna")).status == 204)
         #expect(try bench.request("GET", link).status == 410)
-        // Nameless credentials do not see each other's links; whoever made one knows it, and can remove it.
+        // Nameless credentials do not list each other's links; the creator of a link knows it, and can remove it.
         let nameless = try self.path(try self.make(bench, text, as: "r").fields["Location"])
         #expect(try self.links(bench, "q").isEmpty && self.links(bench, "r").isEmpty)
         #expect(try bench.request("DELETE", nameless, self.fields("r")).status == 204)
@@ -169,7 +169,7 @@ struct ShareRoutesTests {
         await bench.receiver.stop()
     }
 
-    @Test("give a file that was changed since to nobody")
+    @Test("refuse a file that was changed since")
     func changed() async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
         try directory.write([1], to: "f")

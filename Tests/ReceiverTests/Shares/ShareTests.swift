@@ -61,7 +61,7 @@ struct ShareTests {
         #expect(bench.fetch(999, "a"))
         for count: Int64 in [1000, 999, 600, 502] { #expect(bench.request(count, "a") == .gone) }
         #expect(bench.request(1, "b") == .gone)
-        // What is left is the last byte, and some slack below half of the file, for a short time.
+        // The last byte remains, and some slack below half of the file, for a short time.
         #expect(bench.fetch(1, "a"))
         #expect(bench.fetch(300, "a"))
         #expect(bench.request(201, "a") == .gone)
@@ -86,7 +86,7 @@ struct ShareTests {
         guard case .claim(let id) = whole else { throw TestSupportError("no claim") }
         for _ in 0..<15 { #expect(bench.take(100, on: id)) }
         #expect(!bench.take(1, on: id))
-        // What did not reach the client does not count.
+        // Bytes that did not reach the client do not count.
         bench.share.ended(id, unsent: 700, now: 0)
         #expect(bench.take(700, on: id))
     }
@@ -154,7 +154,7 @@ struct ShareTests {
         #expect(bench.request(1, "a") == .gone)
     }
 
-    @Test("is not used up by HEAD and by programs that show a preview, and tells a browser its ticket")
+    @Test("is not used up by HEAD and by programs that show a preview, and gives a browser its ticket")
     func heads() async throws {
         let directory = try TemporaryDirectory()
         let content = TestPattern(seed: 1).bytes(0..<100_000)
@@ -178,7 +178,7 @@ struct ShareTests {
         let rest = try bench.request("GET", path, [("Cookie", "\(cookie)"), ("Range", "bytes=99999-")])
         #expect(rest.status == 206 && most.body + rest.body == content)
         #expect(try bench.request("GET", path, [("Range", "bytes=99999-")]).status == 410)
-        // Nothing about the file is told any more, either.
+        // Nothing about the file is revealed any more, either.
         #expect(try bench.request("HEAD", path).status == 410)
         let tag = try #require(most.fields["ETag"])
         for fields in [[("If-None-Match", tag)], [("User-Agent", "WhatsApp/2")]] {

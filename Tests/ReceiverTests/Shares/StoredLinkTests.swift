@@ -162,7 +162,7 @@ struct StoredLinkTests {
         #expect(try bench.request("GET", first).status == 410)
         #expect(try bench.request("GET", second).body == [1])
         await bench.receiver.stop()
-        // A file that is not offered is not shared.
+        // An unoffered file is not shared.
         let without = try await self.bench(directory, store)
         #expect(try without.request("GET", second).status == 404)
         await without.receiver.stop()

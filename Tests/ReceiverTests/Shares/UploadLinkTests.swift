@@ -39,7 +39,7 @@ struct UploadLinkTests {
         #expect(try bench.request("GET", path).body == Self.content)
     }
 
-    @Test("by PUT or POST comes in a header field, and works without credentials, also after a restart")
+    @Test("by PUT or POST is in a header field, and works without credentials, also after a restart")
     func raw() async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
         let bench = try await self.bench(directory, store) { $0.allowedHosts = ["box.example"] }
@@ -120,7 +120,7 @@ struct UploadLinkTests {
         await bench.receiver.stop()
     }
 
-    @Test("by the IETF draft comes with its final response, and again with HEAD", arguments: [3, 5, 6])
+    @Test("by the IETF draft is in its final response, and again in that of HEAD", arguments: [3, 5, 6])
     func draft(version: Int) async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
         let bench = try await self.bench(directory, store)
@@ -204,7 +204,7 @@ struct UploadLinkTests {
         await bench.receiver.stop()
     }
 
-    @Test("is given only if the receiver was told to, and only for files that landed")
+    @Test("is returned only if the receiver permits it, and only for complete files")
     func options() async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
         let without = try await self.bench(directory, store) { $0.sharesUploads = false }

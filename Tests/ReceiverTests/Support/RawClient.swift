@@ -10,7 +10,7 @@ final class RawClient {
         var status: Int
         var fields: HeaderFields
         var body: [UInt8]
-        /// Whether the body came to its end.
+        /// Whether the body was complete.
         var isWhole: Bool
 
         var text: String { String(decoding: self.body, as: UTF8.self) }
@@ -21,7 +21,7 @@ final class RawClient {
 
     /// Connects; nothing that is read or written takes longer than 20 seconds.
     init(port: Int, receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws {
-        self.socket = Platform.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.socket = Platform.socket(AF_INET, SocketType.stream, 0)
         if host != 1 { try Self.bind(self.socket, host) }
         if var size = receiveBuffer { setsockopt(self.socket, SOL_SOCKET, SO_RCVBUF, &size, 4) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)

@@ -4,7 +4,7 @@ import TransferCore
 
 @testable import HTTPServer
 
-/// Requests that were not received.
+/// Requests that were built, not received.
 enum TestRequest {
     /// A GET of `/` with some fields.
     static func make(_ fields: HeaderFields, from peer: String = "192.0.2.1") throws -> Request {

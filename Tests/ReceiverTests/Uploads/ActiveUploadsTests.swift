@@ -10,7 +10,7 @@ import TransferTesting
 @testable import HTTPServer
 @testable import Receiver
 
-/// How often each thread asked the one that has an upload to let go: who waits asks again and again.
+/// How often each thread requested the release from the owner of an upload: waiting threads repeat the request.
 private final class Asked: Sendable {
     private let counts = Mutex<[UInt: Int]>([:])
 
@@ -41,7 +41,7 @@ private final class CountedConnection: RequestContext {
 
 @Suite("Requests for one upload")
 struct ActiveUploadsTests {
-    @Test("cut off the one that has it, and take it when it lets go")
+    @Test("cut off the owner, and take the upload when the owner releases it")
     func precedence() async throws {
         let uploads = ActiveUploads()
         #expect(uploads.take("a") { uploads.release("a") })
@@ -50,7 +50,7 @@ struct ActiveUploadsTests {
         #expect(uploads.contains("a") && uploads.contains("b") && !uploads.contains("c"))
     }
 
-    @Test("wait for it four at a time: one more is told so at once, for the threads are needed")
+    @Test("wait for it four at a time: a fifth one is refused at once, because the threads are needed")
     func waiting() async throws {
         let uploads = ActiveUploads()
         let asked = Asked()

@@ -49,7 +49,7 @@ struct CutTests {
             if offset == content.count { break }
             #expect(!directory.contains("f"))
             let rest = content.count - offset
-            // The last rounds are not cut, so that it comes to an end.
+            // The last rounds are not cut, so that it completes.
             let part = round < 20 ? Int.random(in: 0...min(rest, 60_000), using: &random) : rest
             var head = "PATCH \(location) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(rest)\r\n"
             head += "Upload-Offset: \(offset)\r\n"

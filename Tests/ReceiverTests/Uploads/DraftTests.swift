@@ -26,7 +26,7 @@ struct DraftTests {
         head.split(separator: "\r\n").first { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
     }
 
-    @Test("are told their address at once (104), and land in one request", arguments: [3, 5, 6])
+    @Test("get their address at once (104), and complete in one request", arguments: [3, 5, 6])
     func whole(version: Int) async throws {
         let bench = try await ReceiverBench()
         let client = try bench.client()
@@ -47,7 +47,7 @@ struct DraftTests {
         await bench.receiver.stop()
     }
 
-    @Test("go on where they were broken off", arguments: [3, 5, 6])
+    @Test("resume where they were interrupted", arguments: [3, 5, 6])
     func resumed(version: Int) async throws {
         let bench = try await ReceiverBench()
         let client = try bench.client()
@@ -76,7 +76,7 @@ struct DraftTests {
         await bench.receiver.stop()
     }
 
-    @Test("come in pieces, and an offset that does not fit is told (409)", arguments: [3, 5, 6])
+    @Test("arrive in pieces, and a wrong offset is refused (409)", arguments: [3, 5, 6])
     func pieces(version: Int) async throws {
         let bench = try await ReceiverBench()
         let made = try bench.request(

@@ -55,7 +55,7 @@ struct FormDifferentialTests {
     ]
     private static let snippets = ["\r\n", "\r", "\n", "--XX", "--", "\r\n--XX", "\r\n--X", "\r\n\r\n", "X", " ", part]
 
-    /// What the parser finds; `nil` where it refuses.
+    /// The parser's result; `nil` if it refuses.
     private static func parse(_ bytes: [UInt8], _ cuts: [Int]) -> (contents: [[UInt8]], isWhole: Bool)? {
         var parser = FormParser(boundary: Array("XX".utf8))
         var contents: [[UInt8]] = []

@@ -8,7 +8,7 @@ import TransferTesting
 
 @Suite("Forms")
 struct FormTests {
-    /// What a parser tells, with content joined.
+    /// The events of a parser, with content joined.
     private func parse(_ bytes: [UInt8], pieces: Int) -> [String] {
         var parser = FormParser(boundary: Array("XX".utf8))
         var events: [String] = []

@@ -12,7 +12,7 @@ struct MisleadingTests {
         [("Upload-Draft-Interop-Version", "\(version)"), ("Upload-Complete", complete)]
     }
 
-    @Test("are refused where only a part comes in a version that is not spoken, or its end is told by nonsense")
+    @Test("are refused if they send a part in an unknown version, or declare their end with an invalid value")
     func parts() async throws {
         let bench = try await ReceiverBench()
         for fields in [
@@ -22,7 +22,7 @@ struct MisleadingTests {
             #expect(try bench.request("PUT", "/half", fields, body: [1]).status == 400, "\(fields)")
         }
         #expect(!bench.directory.contains("half") && bench.unfinished.isEmpty)
-        // Of an append it must be told, too.
+        // An append must declare it, too.
         let made = try bench.request("POST", "/f", Self.draft(6, "?0") + [("Upload-Length", "9")], body: [1])
         let location = try #require(made.fields["Location"])
         let append = [("Upload-Offset", "1"), ("Content-Type", "application/partial-upload")]
@@ -135,7 +135,7 @@ struct MisleadingTests {
         await bench.receiver.stop()
     }
 
-    @Test("are told that the receiver's directory is gone, not that the name is taken")
+    @Test("get the error that the receiver's directory is gone, not that the name is taken")
     func removedArea() async throws {
         let bench = try await ReceiverBench()
         #expect(unlink(bench.directory.path(ServedTree.ownDirectory + "/lock")) == 0)

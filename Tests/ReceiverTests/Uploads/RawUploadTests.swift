@@ -63,7 +63,7 @@ struct RawUploadTests {
         await open.receiver.stop()
     }
 
-    @Test("are told to come only when they are wanted (Expect: 100-continue)")
+    @Test("get 100 (Continue) only when they are accepted (Expect: 100-continue)")
     func expectContinue() async throws {
         let bench = try await ReceiverBench()
         try bench.directory.write([1], to: "taken")
@@ -163,7 +163,7 @@ struct RawUploadTests {
         #expect(await bench.eventually { bench.unfinished.isEmpty })
         #expect(try bench.request("PUT", "/c", body: Array(repeating: 1, count: 900)).status == 201)
         #expect(try bench.request("PUT", "/d", body: Array(repeating: 1, count: 1)).status == 201)
-        // What the refused one had taken is given back when its file is gone, or a moment later.
+        // The space of the refused one is returned when its file is gone, or a moment later.
         #expect(
             await bench.eventually {
                 (try? bench.request("PUT", "/e", body: Array(repeating: 1, count: 600)).status) == 201
@@ -183,7 +183,7 @@ struct RawUploadTests {
         await full.receiver.stop()
     }
 
-    @Test("to one name at once are each told their own entity tag, and the record is that of the file that stays")
+    @Test("to one name at once each get their own entity tag, and the record is that of the file that stays")
     func namesakes() async throws {
         let bench = try await ReceiverBench {
             $0.overwrites = true
@@ -207,7 +207,7 @@ struct RawUploadTests {
         await bench.receiver.stop()
     }
 
-    @Test("have records that nobody is served, and that hold no credential")
+    @Test("have records that are never served, and that contain no credential")
     func records() async throws {
         let bench = try await ReceiverBench {
             $0.servesHidden = true
@@ -288,7 +288,7 @@ struct RawUploadTests {
                 "\(method) /f HTTP/\(version)\r\nHost: localhost\r\n\r\nGET /f HTTP/1.1\r\nHost: localhost\r\n\r\n"
             )
             #expect(try client.response().status == 411)
-            // What follows is content, not another request.
+            // The following bytes are content, not another request.
             #expect(client.readToEnd().isEmpty)
         }
         let draft = [("Upload-Draft-Interop-Version", "6"), ("Upload-Complete", "?1")]

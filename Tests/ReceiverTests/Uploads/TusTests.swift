@@ -82,7 +82,7 @@ struct TusTests {
         try bench.directory.write([1], to: "a.bin")
         let fields = [Self.version, ("Upload-Length", "5"), ("Upload-Metadata", "filename YS5iaW4=")]
         #expect(try bench.request("POST", "/", fields, body: []).status == 409)
-        // Where the client brings no name, one is made.
+        // If the client sends no name, one is made.
         let location = try self.create(bench, length: 3, [])
         #expect(try self.patch(bench, location, 0..<3).status == 204)
         #expect(try bench.directory.read("a.bin") == [1])
@@ -107,7 +107,7 @@ struct TusTests {
         await bench.receiver.stop()
     }
 
-    @Test("may tell their length later")
+    @Test("can declare their length later")
     func deferredLength() async throws {
         let bench = try await ReceiverBench()
         let made = try bench.request("POST", "/x", [Self.version, ("Upload-Defer-Length", "1")], body: [])
@@ -135,7 +135,7 @@ struct TusTests {
         await bench.receiver.stop()
     }
 
-    @Test("that were broken off go on from what is on disk; unchecked content is cut off")
+    @Test("that were interrupted resume from the bytes on disk; unchecked content is cut off")
     func brokenOff() async throws {
         let bench = try await ReceiverBench()
         let location = try self.create(bench)
@@ -166,7 +166,7 @@ struct TusTests {
         return stat(bench.directory.path(ServedTree.ownDirectory + "/" + name), &status) == 0 ? Int(status.st_size) : -1
     }
 
-    @Test("whose client comes back on another connection are cut off on the first")
+    @Test("whose client reconnects on another connection are cut off on the first")
     func takeOver() async throws {
         let bench = try await ReceiverBench()
         let location = try self.create(bench)
@@ -199,7 +199,7 @@ struct TusTests {
         await again.receiver.stop()
     }
 
-    @Test("land when somebody asks, where the receiver died after the last byte")
+    @Test("complete at the next request, if the receiver died after the last byte")
     func diedBeforeLanding() async throws {
         let bench = try await ReceiverBench()
         let location = try self.create(bench, length: 10)
@@ -240,7 +240,7 @@ struct TusTests {
         await bench.receiver.stop()
     }
 
-    @Test("expire, and what is nobody's is swept away at the start")
+    @Test("expire, and unowned files are removed at the start")
     func expiration() async throws {
         let bench = try await ReceiverBench { $0.limits.expiry = .seconds(0) }
         let location = try self.create(bench)

@@ -77,7 +77,7 @@ import TransferTesting
         #expect(try self.answer(&md5)["response"] == "8ca523f5e9506fed4657c9700eebdbec")
     }
 
-    @Test("The answer is that of RFC 2617 §3.5, where no algorithm means MD5")
+    @Test("The response is that of RFC 2617 §3.5, in which no algorithm means MD5")
     func olderExample() throws {
         var digest = try #require(
             self.digest(
@@ -203,7 +203,7 @@ import TransferTesting
     )
     func unsupported(_ field: String) { #expect(self.digest(field) == nil) }
 
-    @Test("An old nonce is told from a wrong password")
+    @Test("An old nonce is distinguished from a wrong password")
     func stale() {
         #expect(self.digest("Digest realm=r, nonce=n, stale=TRUE")?.isStale == true)
         #expect(self.digest("Digest realm=r, nonce=n, stale=false")?.isStale == false)

@@ -31,7 +31,7 @@ import TransferTesting
         }
     }
 
-    /// What a client wants, as numbers.
+    /// A client's request, as numbers.
     struct Wish {
         var policy: CachePolicy
         var maxAge: Int64?

@@ -34,7 +34,7 @@ import TransferCore
         #expect(self.matches(["Accept": "a", "Accept": "b"], ["Accept": "a, b"], "Accept"))
         #expect(!self.matches(["Accept": "a b"], ["Accept": "ab"], "Accept"))
         #expect(!self.matches(["Accept": "a;x=\"b, c\""], ["Accept": "a;x=\"b,c\""], "Accept"))
-        // What blanks mean in other fields is unknown.
+        // The meaning of blanks in other fields is unknown.
         #expect(!self.matches(["X": "a, b"], ["X": "a,b"], "X"))
         #expect(!self.matches(["Accept": "a,b"], ["Accept": "b,a"], "Accept"))
     }

@@ -36,7 +36,7 @@ import Testing
         #expect(try jar.sent("https://sub.example.com/") == "a=1; c=")
     }
 
-    @Test("Malformed lines are told with their numbers, without the values, and the others are taken")
+    @Test("Malformed lines are reported with their numbers, without the values, and the others are accepted")
     func problems() {
         let (jar, problems) = self.load(
             """
@@ -63,7 +63,7 @@ import Testing
         #expect(problems.allSatisfy { !$0.description.contains("geheim") && $0.description.hasPrefix("line ") })
     }
 
-    @Test("A line that is not UTF-8 is told, and cookies for a public suffix are refused")
+    @Test("A line that is not UTF-8 is reported, and cookies for a public suffix are refused")
     func foreignBytes() {
         var problems: [CookieFileProblem] = []
         let bytes = Array("h\tFALSE\t/\tFALSE\t0\ta\t".utf8) + [0xFF, 0x0A]

@@ -41,7 +41,7 @@ extension CookieJar {
     }
 
     @Test(
-        "A path matches itself and what lies below it, segment by segment",
+        "A path matches itself and all paths below it, segment by segment",
         arguments: [
             ("/a", "/a", true), ("/a", "/a/", true), ("/a", "/a/b", true), ("/a", "/ab", false), ("/a/", "/a", false),
             ("/a/", "/a/b", true), ("/", "/x", true), ("/a", "/a?b", true), ("/A", "/a", false), ("/a/b", "/a", false),

@@ -60,7 +60,7 @@ struct DownloadMachineConnectionTests {
         }
     }
 
-    @Test("a slot that is not needed any more is returned")
+    @Test("an unneeded slot is returned")
     func unneeded() {
         let h = Self.open(2, slots: 1)
         h.body(1, 999_000)
@@ -83,13 +83,13 @@ struct DownloadMachineConnectionTests {
         #expect(h.done(2) == "close 2, release a, 3:GET a/f 250000-499999 if x")
     }
 
-    @Test("a piece whose response goes on is ended at the piece's end, its connection closed")
+    @Test("a piece whose response continues is ended at the piece's end, its connection closed")
     func pieceEnds() {
         let h = Self.open(2)
         #expect(h.body(1, 500_001) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
     }
 
-    @Test("a piece that is complete while its response goes on: the connection is closed at once")
+    @Test("a piece that is complete while its response continues: the connection is closed at once")
     func responseGoesOn() {
         let h = Self.open(2)
         #expect(h.body(1, 500_000) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
@@ -376,7 +376,7 @@ struct DownloadMachineConnectionTests {
         }
     }
 
-    @Test("a POST that may have been carried out is not repeated; one that was not sent is")
+    @Test("a POST that may have been processed is not repeated; an unsent one is")
     func post() {
         for (isConnected, outcome) in [(true, "failed"), (false, "retry")] {
             let h = Harness {
@@ -413,7 +413,7 @@ struct DownloadMachineConnectionTests {
         )
     }
 
-    @Test("a fresh link: none, a failure, too many, and one that comes after the end")
+    @Test("a fresh link: none, a failure, too many, and one after the end")
     func noFreshLink() {
         let none = Harness { $0.hasRefresher = true }
         none.start()
@@ -439,7 +439,7 @@ struct DownloadMachineConnectionTests {
         #expect(h.body(1, 1) == "unexpected, close 1, release a, end retry bad-response")
     }
 
-    @Test("events about requests that are not part of the run are ignored")
+    @Test("events of unknown requests are ignored")
     func late() {
         let h = Self.open(1)
         let now = h.now
@@ -475,7 +475,7 @@ struct DownloadMachineConnectionTests {
         #expect(h.machine.history.sources.proven == [1])
     }
 
-    @Test("a mirror that is not shown to be equal is a fallback, and continues alone after a comparison")
+    @Test("a mirror without proof of equality is a fallback, and continues alone after a comparison")
     func fallback() {
         let h = Harness(Self.two) { $0.connections = .fixed(2) }
         h.slotLimit = 2

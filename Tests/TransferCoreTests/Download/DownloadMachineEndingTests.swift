@@ -305,7 +305,7 @@ struct DownloadMachineEndingTests {
         #expect(again.commitFailed(.digestMismatch) == "end failed checksum-mismatch; keep")
     }
 
-    @Test("a stream's digest: a mismatch is a failure; one that was not computed is a note")
+    @Test("a stream's digest: a mismatch is a failure; a missing one is a note")
     func streamDigest() {
         for (value, words) in [(UInt8(1), "end finished digest"), (2, "end failed checksum-mismatch")] {
             let h = Harness {

@@ -17,7 +17,7 @@ struct DownloadMachineOpeningTests {
         #expect(h.survey(nil) == "1:GET a/f")
     }
 
-    @Test("an interruption before the beginning ends the run; what comes after is ignored")
+    @Test("an interruption before the start ends the run; later events are ignored")
     func early() {
         let h = Harness()
         #expect(h.feed { $0.interrupted(.paused) } == "release a, end paused")

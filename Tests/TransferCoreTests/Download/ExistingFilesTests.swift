@@ -271,7 +271,7 @@ struct ExistingFilesTests {
         #expect("\(Self.rules(rule, exact: true).collision(overwrites: true))" == "fail")
     }
 
-    @Test("an exact name that is not free is a failure")
+    @Test("an exact name that is taken is a failure")
     func exact() {
         #expect(Self.rules(.auto).nameIsNotFree(Self.target, "busy") == nil)
         #expect(Self.rules(.auto, exact: true).nameIsNotFree(Self.target, "busy")?.code == .fileExists)

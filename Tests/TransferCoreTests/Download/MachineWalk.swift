@@ -51,7 +51,7 @@ final class MachineWalk {
         var isPaused = false
         var isClosed = false
         var events: [WalkServer.Event] = []
-        /// What its event loop has to run.
+        /// The actions that its event loop has to run.
         var tasks: [() -> Void] = []
         var expected: [UInt8] = []
         var leftover: (version: Int, range: ByteRange)?
@@ -90,7 +90,7 @@ final class MachineWalk {
     private var number = 0
     private var ending: DownloadEnding?
     private var isClosed = false
-    // What is counted.
+    // Counters.
     private(set) var steps = 0
     private(set) var runs = 0
     private(set) var result: String?
@@ -213,7 +213,7 @@ final class MachineWalk {
         }
     }
 
-    /// Where the file differs from each version.
+    /// The offset at which the file differs from each version.
     private func firstMixture(_ bytes: [UInt8]) -> [Int?] {
         self.server.versions.map { version in zip(bytes, version).enumerated().first { $1.0 != $1.1 }?.offset }
     }

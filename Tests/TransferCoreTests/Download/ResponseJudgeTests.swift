@@ -51,7 +51,7 @@ struct ResponseJudgeTests {
         #expect(self.judge(206, range.map { ["Content-Range": $0] } ?? [:]) == "malformed")
     }
 
-    @Test("206 that was not requested: the whole, or its first part")
+    @Test("an unrequested 206: the complete file, or its first part")
     func unasked() {
         #expect(self.judge(206, ["Content-Range": "bytes 0-9/10"], range: nil) == "whole 10")
         #expect(self.judge(206, ["Content-Range": "bytes 0-9/20"], range: nil) == "first 10 of 20")
@@ -79,7 +79,7 @@ struct ResponseJudgeTests {
         #expect(self.judge(205, framing: .none) == "whole 0")
     }
 
-    @Test("416 proves nothing by itself")
+    @Test("416 alone proves nothing")
     func notSatisfiable() {
         #expect(self.judge(416, ["Content-Range": "bytes */1000"]) == "not satisfiable")
         #expect(self.judge(416, range: nil) == "not satisfiable")

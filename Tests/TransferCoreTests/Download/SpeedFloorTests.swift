@@ -85,7 +85,7 @@ struct SpeedFloorTests {
         }
     }
 
-    @Test("A faster one, one without a floor, and one that waits for us goes on")
+    @Test("A faster one, one without a floor, and one that waits for us continues")
     func others() {
         #expect(self.drip(self.open(), 1, 1001, 60) == nil)
         #expect(self.drip(self.open(), 1, 1, 60, pausing: true) == nil)

@@ -22,7 +22,7 @@ struct WalkRandom: RandomNumberGenerator {
 ///
 /// Its validators do not lie, unless it repeats the first version's in each 200; then its 206 have none.
 struct WalkServer {
-    /// What a response carries to identify its version.
+    /// The validators and digests of a response.
     enum Kind: CaseIterable {
         case tag
         case tagAndTime

@@ -71,7 +71,7 @@ struct FairnessTests {
         #expect(held == 0 && steps.isEmpty)
     }
 
-    @Test("a request that is not heeded is repeated after a while, one that cannot be is dropped with its run")
+    @Test("an ignored request is repeated after a while, an impossible one is dropped with its run")
     func ignored() {
         var stage = MachineStage(limit: 3)
         stage.add()

@@ -125,7 +125,7 @@ struct MachineStage {
 
     /// The host refuses a connection.
     static let refused = EngineMachine.RunResult.retry(EngineMachine.Failure(OutageEvidence(.refused), jitter: 0))
-    /// There is no route to the host.
+    /// No route to the host.
     static let unreachable = EngineMachine.RunResult.retry(
         EngineMachine.Failure(OutageEvidence(.unreachable), jitter: 0)
     )

@@ -15,7 +15,7 @@ struct NaiveQueue {
         /// How long it waits out an outage.
         var patience: Int64?
         var countsOutages = false
-        /// What its run was started to probe: a host or "" for the network.
+        /// The target that its run probes: a host or "" for the network.
         var probe: String?
         /// Whether it must be reported as failed because of an outage.
         var isExpired = false
@@ -569,7 +569,7 @@ struct NaiveQueue {
 
     // MARK: What must not be missing
 
-    /// What a machine that has no more steps has forgotten.
+    /// The state that a machine without further steps has released.
     func forgotten(hosts: [String]) -> String? {
         if let item = self.items.first(where: { self.mayStart($0) && self.isFirst($0) }) {
             return "\(item.id) should have started"

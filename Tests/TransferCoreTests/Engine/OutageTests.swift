@@ -142,7 +142,7 @@ struct OutageTests {
         #expect(stage.now == Self.patience && probes == 5)
         #expect(failed.count == 1 && expired.count == 19 && stage.machine.waitingCount == 1)
         #expect(stage.machine.totals.failed == 20)
-        // One that is added later gets an attempt, soon, and the outage is no shorter for it.
+        // A later one gets an attempt, soon, and the outage is not shortened by it.
         let late = stage.add("a", patience: Self.patience)
         let other = stage.add("b", patience: Self.patience)
         let none = stage.starts()

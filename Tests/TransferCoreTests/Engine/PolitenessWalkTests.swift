@@ -226,7 +226,7 @@ private struct PolitenessWalk {
             case .grant(let number):
                 guard let id = self.items.first(where: { $0.value.claim?.number == number })?.key,
                     let host = self.items[id]?.claim?.host
-                else { return self.fail("a connection that nobody waits for") }
+                else { return self.fail("a connection without a waiter") }
                 self.items[id]?.claim = nil
                 self.items[id]?.connections.append(host)
                 self.started(host, "the redirect of \(id)")

@@ -122,7 +122,7 @@ struct ResponseOutageTests {
         #expect(last == .refused(.noneLeft(attempts: 3)))
     }
 
-    @Test("fewer than three URLs, another response between, or 500 after another response are no outage")
+    @Test("fewer than three URLs, another response between, or 500 after another response do not start an outage")
     func noOutage() {
         var stage = MachineStage()
         for _ in 1...8 { stage.add("a", retries: 3, patience: Self.patience) }

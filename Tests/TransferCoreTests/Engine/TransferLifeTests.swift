@@ -4,7 +4,7 @@ import TransferCore
 
 @Suite("The life of a transfer in the queue")
 struct TransferLifeTests {
-    /// A machine with transfer 1 in a state, where a place and a connection are free.
+    /// A machine with transfer 1 in a state, with a free place and a free connection.
     private func stage(in state: String) -> MachineStage {
         var stage = MachineStage(starts: state != "waiting")
         stage.add(retries: 5)

@@ -27,7 +27,7 @@ import TransferTesting
     func decimal(_ bytes: Int64, _ text: String) { #expect(ByteCount.compact(bytes, base: .decimal) == text) }
 
     @Test(
-        "A rate is a size per second; one that is no number or negative is none, an endless one the largest",
+        "A rate is a size per second; for NaN or a negative number there is none, an infinite one is the largest",
         arguments: [
             (0, "0B/s"), (0.4, "0B/s"), (0.5, "1B/s"), (1023.4, "1023B/s"), (1023.6, "1.00KB/s"),
             (1_572_864, "1.50MB/s"), (-1, "0B/s"), (-.infinity, "0B/s"), (.nan, "0B/s"), (.signalingNaN, "0B/s"),

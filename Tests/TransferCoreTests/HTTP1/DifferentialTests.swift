@@ -92,14 +92,14 @@ struct DifferentialTests {
         return zip(bytes, bytes.dropFirst()).contains { $0 == 0x0D && $1 != 0x0A }
     }
 
-    /// Where this parser refuses on purpose what llhttp takes.
+    /// Inputs that this parser refuses on purpose and llhttp accepts.
     private static func isStricterByIntent(_ error: HTTP1Error, _ bytes: [UInt8]) -> Bool {
         switch error {
-        // A coding that is not decoded would be written as if it were the body.
+        // An undecoded coding would be written as if it were the body.
         case .unsupportedTransferCoding: true
         // Nobody asked for another protocol.
         case .unexpectedUpgrade: true
-        // A NUL in the reason phrase is no text, and statuses begin at 100 (RFC 9112 §4, RFC 9110 §15).
+        // A NUL in the reason phrase is not text, and statuses start at 100 (RFC 9112 §4, RFC 9110 §15).
         case .invalidStatusLine:
             bytes.contains(0) || Self.contains(bytes, "HTTP/1.1 0") || Self.contains(bytes, "HTTP/1.0 0")
         default: false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
-/// What a response came to, however it was split.
+/// The result of a response, however it was split.
 struct ParsedResponse: Equatable {
     /// How the response ended.
     enum Ending: Equatable {

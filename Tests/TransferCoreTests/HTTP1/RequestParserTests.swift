@@ -3,14 +3,14 @@ import Testing
 import TransferCore
 import TransferTesting
 
-/// What a parser found in some input.
+/// The result of a parser for some input.
 struct ParsedRequests: Equatable {
     var heads: [String] = []
     var bodies: [[UInt8]] = []
     var ended = 0
     var error: RequestError?
 
-    /// Parses input that comes in pieces of some size.
+    /// Parses input in pieces of some size.
     init(_ text: String, pieces: Int = .max, limits: RequestParser.Limits = .init()) {
         self.init(Array(text.utf8), pieces: pieces, limits: limits)
     }

@@ -23,7 +23,7 @@ import TransferTesting
         }
     }
 
-    /// What nobody meant must be an error or a value, and a value must survive being written.
+    /// Random input is an error or a value, and a value survives being written.
     @Test(arguments: 0..<4) func mutatedTextNeverTraps(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed &+ 100)
         let alphabet = Array(#"[]{}",:\u0123456789eE+-.ntfalsrd"#.utf8) + [0, 0x1F, 0x80, 0xC3, 0xED, 0xFF]

@@ -100,7 +100,7 @@ private struct ResolverCacheWalk {
     var now: Int64 = 0
     var waiting: [String: Set<UInt64>] = [:]
     var running: Set<String> = []
-    /// The last lookup of each name that had a result of its own.
+    /// The last lookup of each name that returned its own result.
     var known: [String: (outcome: Result<Int, NameFailure>, time: Int64)] = [:]
     var doubtful: Set<String> = []
     var nextWaiter: UInt64 = 0

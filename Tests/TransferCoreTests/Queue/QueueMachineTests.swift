@@ -2,7 +2,7 @@
 import Testing
 import TransferCore
 
-/// A machine with one lane by reference, for expectations; the driver performs nothing by itself.
+/// A machine with one lane by reference, for expectations; the driver performs nothing on its own.
 private final class Stage {
     var machine = QueueMachine()
     var now: Int64 = 0
@@ -103,7 +103,7 @@ struct QueueMachineTests {
         #expect(stage.claim()?.limit == 512)
     }
 
-    @Test("Nothing is read while the store has nothing that is not taken")
+    @Test("Nothing is read while the store has no untaken entry")
     func exhausted() throws {
         let stage = Stage(limit: 1, waiting: 2)
         let staged = stage.answer(try #require(stage.claim()), [1, 2])
@@ -192,7 +192,7 @@ struct QueueMachineTests {
         _ = stage.answer(try #require(stage.claim()), [1])
         stage.count(0)
         stage.machine.paused(nil, [1])
-        // The engine had started it; its event comes with the answer of the store.
+        // The engine had started it; its event arrives with the store's response.
         if isStart { _ = stage.machine.started(nil, 1) } else { stage.machine.retrying(nil, 1) }
         #expect(stage.next() == .cancel(nil, 1, keeping: true))
         #expect(stage.next() == nil && stage.entries[1]?.phase == .leaving)
@@ -228,7 +228,7 @@ struct QueueMachineTests {
         #expect(stage.claim()?.excluded.isEmpty == true)
     }
 
-    @Test("A removed one that ends by itself all the same has no end to store")
+    @Test("A removed one that ends all the same has no end to store")
     func removed() throws {
         let stage = Stage(waiting: 1)
         _ = stage.answer(try #require(stage.claim()), [1])
@@ -285,7 +285,7 @@ struct QueueMachineTests {
         stage.machine.withdrew(nil, ids, gone: Set(ids))
         let claim = try #require(stage.claim())
         #expect(claim.caps == [1: 0] && claim.limit == 800)
-        // The host's transfers may have come before its hold was heard of.
+        // The host's transfers may have arrived before its hold was reported.
         #expect(stage.answer(claim, [1300, 1301], hosts: [1300: 1, 1301: 2]) == [1301])
         stage.machine.hostReleased(nil, 1)
         #expect(stage.claim()?.caps.isEmpty == true)
@@ -316,7 +316,7 @@ struct QueueMachineTests {
         let claim = try #require(stage.claim())
         #expect(claim.caps == [1: 0])
         _ = stage.answer(claim, Array(400...500), hosts: Dictionary(uniqueKeysWithValues: (400...500).map { ($0, 2) }))
-        // When every place is used for a while, the share is no longer needed.
+        // When every place is used for a while, the share becomes unnecessary.
         for _ in 0..<3 { stage.machine.looked(nil, isIdle: false) }
         #expect(stage.claim()?.caps.isEmpty == true)
     }
@@ -373,7 +373,7 @@ struct QueueMachineTests {
         counts.finished = 9
         stage.machine.counted(nil, counts)
         #expect(stage.next() == .trim(keeping: 10))
-        // What cannot be forgotten is not tried at once again.
+        // A failed removal is not repeated at once.
         stage.machine.trimmed(0, now: 0)
         #expect(stage.next() == nil)
     }

@@ -137,7 +137,7 @@ struct QueueMachineWalkTests {
         }
     }
 
-    /// Left alone, everything comes to its end.
+    /// Without further events, everything ends.
     private func finish(_ world: inout QueueWorld) {
         world.heldHosts = []
         for lane in world.lanes { for host in world.hosts { world.machine.hostReleased(lane, host) } }

@@ -78,7 +78,7 @@ struct QueueWorld {
     /// The hosts whose transfers the engine does not start.
     var heldHosts: Set<Int64> = []
 
-    // What the machine asked for and was told.
+    // The machine's requests and the events that it got.
     var records: [(String?, UInt64)] = []
     var touchable: Set<UInt64> = []
     var starts = 0
@@ -331,7 +331,7 @@ struct QueueWorld {
         }
     }
 
-    /// The machine hears the engine's first event.
+    /// The machine gets the engine's first event.
     mutating func listen() {
         guard !self.events.isEmpty else { return }
         self.hearEvent()

@@ -73,7 +73,7 @@ struct WakeMachineTests {
         #expect(Self.due(machine, 2))
     }
 
-    /// Everything that happened, from which each decision is derived anew.
+    /// The complete history, from which each decision is recomputed.
     private struct History {
         enum Event {
             case end(Int64)
@@ -94,7 +94,7 @@ struct WakeMachineTests {
             return false
         }
 
-        /// The numbers of the ends that are not handled after the first `count` events.
+        /// The numbers of the unhandled ends after the first `count` events.
         func unhandled(after count: Int) -> [Int64] {
             var (ends, handled): ([Int64], Int64) = ([], 0)
             for (_, event) in self.events[..<count] {

@@ -78,7 +78,7 @@ struct RobotsRulesTests {
         #expect(rules.allows(path: "/this/path/exactly"))
     }
 
-    @Test("bad lines, comments, line ends and marks are no obstacle")
+    @Test("bad lines, comments, line ends and marks are skipped")
     func tolerance() {
         let rules = self.rules(
             "\u{FEFF}# x\r\nnonsense\rUSER-AGENT : martlet # us\r\n\nDisallow : /a # no\rsitemap: /x\n"

@@ -33,7 +33,7 @@ struct LimitTests {
         #expect(limiter.wait(for: ticket, now: 100 * Self.second) == Self.second)
     }
 
-    @Test("a rate changed while somebody waits changes the wait")
+    @Test("a rate changed during a wait changes the wait")
     func liveChange() {
         var limiter = RateLimiter(rate: 1000)
         let ticket = limiter.charge(2000, now: 0)
@@ -107,7 +107,7 @@ struct LimitTests {
         #expect(advisor.wanted == 2)
     }
 
-    @Test("a window tells the rate of its span, not of the whole past")
+    @Test("a window measures the rate of its span, not of all the past")
     func window() {
         var window = RateWindow(span: 3 * Self.second)
         var bytes: Int64 = 0

@@ -65,7 +65,7 @@ struct SegmentPlannerTests {
         #expect(planner.piece(of: 1) == nil)
     }
 
-    @Test("a dead connection's piece goes on from what it has written")
+    @Test("a dead connection's piece continues from its written bytes")
     func release() {
         var planner = SegmentPlanner(length: 100)
         _ = planner.assign(to: 1, minimumSplit: 1)

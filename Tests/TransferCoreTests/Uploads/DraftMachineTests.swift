@@ -54,7 +54,7 @@ struct DraftMachineTests {
         #expect(other.received(self.head(403), from: self.endpoint) == .judge)
     }
 
-    @Test("a 104 tells the resource, once")
+    @Test("a 104 reports the resource, once")
     func interim() {
         var machine = DraftMachine(.ietf6, method: "POST", length: 9)
         _ = machine.begin()
@@ -78,7 +78,7 @@ struct DraftMachineTests {
     }
 
     @Test(
-        "what is complete already needs nothing more; what is gone is begun anew; an offset that differs is asked for"
+        "a complete upload needs no request; a missing one restarts; a different offset is requested"
     )
     func answers() {
         var machine = DraftMachine(.ietf5, method: "POST", length: 9)
@@ -111,7 +111,7 @@ struct DraftMachineTests {
         #expect(step.content == 9..<9 && step.method == "PATCH")
     }
 
-    @Test("a success of a part is not taken for the whole, however it is told")
+    @Test("a success of a part does not count as the success of the upload, however it is reported")
     func partialSuccess() {
         let answers: [(HeaderFields, Bool)] = [
             (["Upload-Offset": "5"], true), (["Upload-Complete": "?0;a=b", "Upload-Offset": "5"], true),

@@ -44,7 +44,7 @@ struct TusMachineTests {
         #expect(machine.acknowledged == 100)
     }
 
-    @Test("going on begins with the server's offset, whatever was sent before (HEAD)", arguments: [0, 1, 99])
+    @Test("resuming starts at the server's offset, whatever was sent before (HEAD)", arguments: [0, 1, 99])
     func resuming(offset: Int64) throws {
         var machine = TusMachine(length: 100)
         #expect(machine.resume(self.resource).method == "HEAD")
@@ -60,11 +60,11 @@ struct TusMachineTests {
         #expect(machine.received(self.head(200, ["Upload-Offset": "100"]), from: self.resource) == .complete)
     }
 
-    @Test("a resource that is gone, or is another one, is forgotten and begun anew", arguments: [403, 404, 410, 200])
+    @Test("a missing or different resource is forgotten and the upload restarts", arguments: [403, 404, 410, 200])
     func gone(status: Int) throws {
         var machine = TusMachine(length: 100)
         _ = machine.resume(self.resource)
-        // A 200 here tells another length.
+        // A 200 here reports another length.
         let fields: HeaderFields = ["Upload-Offset": "3", "Upload-Length": "101"]
         guard case .forget(let step) = machine.received(self.head(status, fields), from: self.resource) else {
             return #expect(Bool(false))
@@ -130,7 +130,7 @@ struct TusMachineTests {
         }
     }
 
-    @Test("checksums go with parts of at most 8 MiB, where the server takes the algorithm")
+    @Test("checksums go with parts of at most 8 MiB, if the server supports the algorithm")
     func checksums() throws {
         for known in ["sha1, sha256", "sha1"] {
             var machine = TusMachine(length: 20 << 20, checksum: .sha256)
@@ -175,7 +175,7 @@ struct TusMachineTests {
     }
 
     /// A server that keeps what it likes of what it is sent, and answers in every way there is.
-    @Test("whatever a server answers, what it acknowledged is never sent again, and it comes to an end")
+    @Test("for any responses of a server, acknowledged bytes are never sent again, and the upload ends")
     func randomWalk() throws {
         for seed in 0..<400 {
             var random = SeededGenerator(seed: UInt64(seed))

@@ -259,7 +259,7 @@ struct UploadMachineTests {
         #expect(bench.words(bench.machine.failed(self.change)) == ["cancel 1", "release host", "failed"])
     }
 
-    @Test("statuses: 503 is retried, 400 and 413 fail, 507 is no space")
+    @Test("statuses: 503 is retried, 400 and 413 fail, 507 means no space")
     func statuses() throws {
         let cases: [(Int, String, TransferFailure.Code)] = [
             (503, "retry", .overloaded), (400, "failed", .badResponse), (413, "failed", .tooLarge),
@@ -459,7 +459,7 @@ struct UploadMachineTests {
         #expect(many.failure?.code == .redirects)
     }
 
-    @Test("an upload's resource that is not encrypted is refused if the upload is")
+    @Test("an unencrypted resource of an encrypted upload is refused")
     func downgradedResource() throws {
         var plan = UploadPlan(try HTTPURL("https://host/f"))
         plan.way = .by(.tus)

@@ -32,7 +32,7 @@ private struct UploadWorld {
         let request: UploadMachine.OutgoingRequest
         var isConnected = false
         var hasHead = false
-        /// What the kernel has taken.
+        /// The bytes that the kernel has taken.
         var taken: [Segment] = []
         var count: Int64 = 0
         /// The resource that the request created, before its response.
@@ -78,7 +78,7 @@ private struct UploadWorld {
     var isInterrupting = false
     var steps = 0
 
-    // What the invariants need.
+    // State for the invariants.
     var violations: [String] = []
     /// Whether the server may have processed a request that must not be repeated.
     var mayBeProcessed = false
@@ -169,7 +169,7 @@ private struct UploadWorld {
         case .waitForConnection(let origin): self.waiting.append(origin)
         case .releaseConnection(let origin):
             guard let index = self.slots.firstIndex(of: origin) else {
-                return self.require(false, "a connection was released that was not held")
+                return self.require(false, "a connection was released twice or never taken")
             }
             self.slots.remove(at: index)
         case .send(let request): self.sent(request)
@@ -477,7 +477,7 @@ private struct UploadWorld {
             self.reported[url.path] = offset
         }
         self.apply(self.machine.headReceived(head, on: wire.request.id, now: self.now, wallNow: 0))
-        // The driver closes the connection of a response that is not to be read.
+        // The driver closes the connection of an unread response.
         if case .close = self.machine.reading(wire.request.id), self.wire?.request.id == wire.request.id {
             self.require(false, "a response is neither read nor closed")
         }
@@ -555,7 +555,7 @@ private struct UploadWorld {
     private mutating func resourceResponse(_ wire: Wire, _ isWhole: Bool) -> (Int, HeaderFields) {
         let path = wire.request.url.path
         if let stored = self.stored[path], !stored.isComplete, self.chance(4) {
-            // The server deletes an upload that is not complete.
+            // The server deletes an incomplete upload.
             self.stored[path] = nil
             self.reported[path] = nil
             self.mayBeProcessed = false

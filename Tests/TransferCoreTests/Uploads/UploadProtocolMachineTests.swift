@@ -40,13 +40,13 @@ struct UploadProtocolMachineTests {
         }
     }
 
-    @Test("without a length there is no protocol to go on by")
+    @Test("without a length no protocol can resume")
     func unknownLength() {
         var machine = UploadProtocolMachine(.by(.tus), method: "PUT", length: nil)
         #expect(machine.begin(nil).method == "PUT")
     }
 
-    @Test("a record is gone on with; one of another length is not")
+    @Test("a record is resumed; one of another length is not")
     func records() throws {
         let identity = FileIdentity(size: 9, modified: 1, changed: 1, device: 2, inode: 3)
         for speaks in ResumableProtocol.allCases {
@@ -117,7 +117,7 @@ struct UploadProtocolMachineTests {
         #expect(lines.filter { !$0.hasPrefix("changed ") }.joined(separator: "\n") == Self.earlier)
     }
 
-    @Test("a change time without a file, or one that is not a number, makes a record unreadable")
+    @Test("a change time without a file, or an invalid number, makes a record unreadable")
     func wrongChangeTimes() {
         let before = Self.earlier.replacing("length", with: "changed 1\nlength")
         let wrong = Self.earlier.replacing("expires", with: "changed x\nexpires")

@@ -9,7 +9,7 @@ struct ValidatorsTests {
     private let secondEarlier = "Sun, 06 Nov 1994 08:49:36 GMT"
     private let time: Int64 = 784_111_777
 
-    @Test("If-Range takes a strong entity tag, or a strong Last-Modified if there is no entity tag")
+    @Test("If-Range uses a strong entity tag, or a strong Last-Modified without an entity tag")
     func ifRange() {
         let old = self.secondEarlier
         #expect(Validators(entityTag: "\"a\"").ifRange == "\"a\"")

@@ -100,7 +100,7 @@ struct VersionJudgeTests {
         )
     }
 
-    @Test("(c) equal SHA-2 Repr-Digests, or a digest of the whole that is known beforehand")
+    @Test("(c) equal SHA-2 Repr-Digests, or a digest of the complete file that is known in advance")
     func digests() {
         let one = "sha-256=:\(Base64.encode([UInt8](repeating: 1, count: 32))):"
         let two = "sha-256=:\(Base64.encode([UInt8](repeating: 2, count: 32))):"

@@ -57,7 +57,7 @@ extension DaemonCore {
         self.history.record(id, detail, at: self.now)
     }
 
-    /// Records that an engine released a transfer that has not ended by itself.
+    /// Records that an engine released a transfer before its end.
     func recordStop(_ id: GID, _ wish: QueueLane.Wish, _ live: Lane.Live) {
         let text: EventText =
             switch wish {

@@ -34,7 +34,7 @@ struct TransferHistory: Sendable {
         case note(String)
         /// The transfer has its content, or had it already.
         case finished(bytes: Int64, duration: Duration, isSkipped: Bool)
-        /// The attempt ended otherwise, and none follows by itself; the outcome is a word.
+        /// The attempt ended otherwise, and no automatic attempt follows; the outcome is a word.
         case ended(EventText, bytes: Int64)
     }
 

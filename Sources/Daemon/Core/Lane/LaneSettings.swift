@@ -23,7 +23,7 @@ struct LaneSettings: Sendable {
     /// Creates the settings of a background session.
     init(session: SessionConfiguration) {
         self.engine = session.forEngine
-        // A queue without a user in front of it: somebody makes room sooner or later.
+        // No user waits for this queue: space can become free at any later time.
         self.engine.waitsForFileSystems = true
         self.transport = session.forTransport
         self.downloads = session.forDownloads

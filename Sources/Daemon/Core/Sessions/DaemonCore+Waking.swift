@@ -67,7 +67,7 @@ extension DaemonCore {
             if let end = program.end() {
                 self.woken[identifier]?.isEnding = true
                 Task {
-                    // What the program has handled counts, even if it ended before the daemon had responded.
+                    // Handled events count, even if the program ended before the daemon responded.
                     await self.importSpools()
                     self.wokenEnded(identifier, end)
                 }

@@ -15,7 +15,7 @@ struct ProcessFacts: Sendable, Hashable {
     /// - Source: proc_pid_statm(5), getrusage(2).
     init() {
         var usage = rusage()
-        getrusage(RUSAGE_SELF.rawValue, &usage)
+        getrusage(ResourceUsage.ofProcess, &usage)
         self.seconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

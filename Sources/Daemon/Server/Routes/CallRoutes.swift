@@ -102,7 +102,7 @@ struct CallRoutes: Sendable {
         return Response(status, fields, .bytes(bytes))
     }
 
-    /// Returns the response to content that was not received, after which the connection closes.
+    /// Returns the response to refused content, after which the connection closes.
     private func response(
         _ dialect: RPCDialect,
         _ refusal: ContentCollector.Refusal,

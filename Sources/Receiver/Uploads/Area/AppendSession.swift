@@ -99,7 +99,7 @@ final class AppendSession: Sendable {
         return sink
     }
 
-    private static let busy = UploadRefusal(423, "another request goes on with this upload")
+    private static let busy = UploadRefusal(423, "another request continues this upload")
 
     private func hold(_ name: UploadName) throws(UploadRefusal) {
         guard self.area.active.take(name.id, cancel: self.cut) else { throw Self.busy }

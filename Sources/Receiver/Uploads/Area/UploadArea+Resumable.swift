@@ -88,7 +88,7 @@ extension UploadArea {
             let expires = upload.created.adding(clamping: lifetime)
             return UploadStanding(upload: upload, offset: upload.length ?? 0, isComplete: true, expires: expires)
         }
-        let expires = max(upload.created, Int64(status.st_mtim.tv_sec)).adding(clamping: lifetime)
+        let expires = max(upload.created, Int64(status.modificationTime.tv_sec)).adding(clamping: lifetime)
         let isActive = !isOurs && self.active.contains(name.id)
         guard now < expires || isActive else {
             throw UploadRefusal(410, "the upload has expired")
@@ -212,12 +212,12 @@ extension UploadArea {
             let id = String(file.dropLast(5))
             guard let name = UploadName(id), let status = self.status(file) else { continue }
             let hasRecord = names.contains(name.record)
-            let isOld = Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
+            let isOld = Int64(status.modificationTime.tv_sec).adding(clamping: lifetime) <= now
             if isFirst && !hasRecord || isOld && !self.active.contains(id) && hasRecord { self.remove(name) }
         }
         for file in names where file.hasSuffix(".json") {
             guard let name = UploadName(String(file.dropLast(5))), !names.contains(name.part),
-                let status = self.status(file), Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
+                let status = self.status(file), Int64(status.modificationTime.tv_sec).adding(clamping: lifetime) <= now
             else { continue }
             self.remove(name)
         }

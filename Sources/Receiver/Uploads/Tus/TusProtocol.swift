@@ -60,7 +60,7 @@ enum TusProtocol {
     static func number(_ field: String?, _ name: String) throws(UploadRefusal) -> Int64? {
         guard let field else { return nil }
         guard let number = DecimalNumber.parse(field.utf8) else {
-            throw UploadRefusal(400, "\(name) is no number of bytes")
+            throw UploadRefusal(400, "\(name) is not a number of bytes")
         }
         return number
     }
@@ -73,7 +73,7 @@ enum TusProtocol {
         let words = field.split(separator: " ")
         guard words.count == 2, let algorithm = DigestAlgorithm(named: words[0].utf8), algorithm != .sha384,
             let bytes = Base64.decode(words[1].utf8), bytes.count == algorithm.byteCount
-        else { throw UploadRefusal(400, "Upload-Checksum is no digest by one of \(self.algorithms)") }
+        else { throw UploadRefusal(400, "Upload-Checksum is not a digest by one of \(self.algorithms)") }
         return ExpectedDigest(algorithm: algorithm, bytes: bytes, source: "Upload-Checksum")
     }
 

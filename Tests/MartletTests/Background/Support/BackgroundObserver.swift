@@ -2,9 +2,9 @@
 import Martlet
 import Synchronization
 
-/// A delegate of a background session that writes down what it is told.
+/// A delegate of a background session that records its events.
 final class BackgroundObserver: TransferDelegate {
-    /// What was told, as `response 200 NAME`, `end NAME` and such, by the tasks' descriptions.
+    /// The events, as `response 200 NAME`, `end NAME` and such, by the tasks' descriptions.
     let log = Log<String>()
     let errors = Log<TransferError>()
     let files = Log<DownloadedFile>()

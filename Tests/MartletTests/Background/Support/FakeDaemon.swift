@@ -10,7 +10,7 @@ import TransferTesting
 
 /// What speaks enough of the daemon's interface for a background session, and does what a test says.
 final class FakeDaemon: Sendable {
-    /// What becomes of a call.
+    /// The outcome of a call.
     enum Answer: Sendable {
         case result(JSON)
         case refusal(String, String)
@@ -100,7 +100,7 @@ final class FakeDaemon: Sendable {
     /// A transfer that is there before the session is opened.
     func hold(_ record: TransferRecord) { self.state.withLock { $0.transfers.append(record.json) } }
 
-    /// Something happened: it has a number, is stored, and told to whoever listens.
+    /// An event: it gets a number, is stored, and is sent to all subscribers.
     func emit(_ json: JSON) {
         let (number, streams) = self.state.withLock { state in
             state.last += 1
@@ -110,7 +110,7 @@ final class FakeDaemon: Sendable {
         for stream in streams { Self.write(number, json, to: stream) }
     }
 
-    /// Progress and such: told, not stored.
+    /// Progress and such: sent, not stored.
     func tell(_ json: JSON) {
         for stream in self.state.withLock({ $0.streams }) { Self.write(nil, json, to: stream) }
     }
@@ -165,7 +165,7 @@ final class FakeDaemon: Sendable {
         }
     }
 
-    /// As the daemon does it: first the removed ones are told, then the stream ends, and then comes the answer.
+    /// In the daemon's order: first the removals are reported, then the stream ends, and then the response follows.
     private func closed(_ call: Call, on channel: any Channel) {
         let (transfers, streams) = self.state.withLock { ($0.transfers, $0.streams) }
         if call.parameters["keepTransfers"] != true {

@@ -66,7 +66,7 @@ private func run(_ configuration: SessionConfiguration, _ begin: (TransferSessio
     for await _ in printer.changes where await session.tasks().isEmpty { break }
 }
 
-/// Queues downloads and uploads that go on when this program is gone; without any it finds those of earlier runs, and prints
+/// Queues downloads and uploads that continue after this program; without any it finds those of earlier runs, and prints
 /// what happened meanwhile.
 ///
 /// - Parameter words: `get DIRECTORY [URL...]`, or `post COOKIE URL [FILE...]`, where COOKIE is `name=value`.

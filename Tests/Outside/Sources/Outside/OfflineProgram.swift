@@ -4,7 +4,7 @@ import Martlet
 
 /// Prints what happens to the downloads, and lets the program end with the last of them.
 private final class Printer: OfflineDownloadsObserver {
-    /// One element for every download that came to an end.
+    /// One element for every download that ended.
     let ends: AsyncStream<Bool>
     private let end: AsyncStream<Bool>.Continuation
 
@@ -39,7 +39,7 @@ func downloadOffline(_ words: [String]) async throws -> Int32 {
     let printer = Printer()
     list.addObserver(printer)
 
-    // What an earlier run left, and what is new.
+    // Downloads of an earlier run, and new ones.
     let old = list.downloads
     for download in old { print("\(download.name): \(download.state), \(download.receivedText()) are there") }
     try list.resumeAll()

@@ -6,7 +6,7 @@ import Martlet
 import MartletFoundation
 import TransferTesting
 
-/// What a program that depends on the package does, each case by the public interface only.
+/// The uses of a program that depends on the package, each by the public interface only.
 @main
 enum Outside {
     static func main() {
