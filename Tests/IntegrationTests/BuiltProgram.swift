@@ -2,7 +2,7 @@
 import Foundation
 import Platform
 
-/// A program that was built with the tests, in a separate process.
+/// A program that was built with the tests, in a separate process, which has no capabilities of root (Linux).
 final class BuiltProgram: Sendable {
     private let process: Process
     private let output: FileHandle
@@ -24,8 +24,9 @@ final class BuiltProgram: Sendable {
     ) throws {
         let process = Process()
         let pipe = Pipe()
-        process.executableURL = Self.folder.appendingPathComponent(name)
-        process.arguments = arguments
+        let command = Self.withoutPrivileges + [Self.folder.appendingPathComponent(name).path] + arguments
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = pipe
@@ -39,6 +40,13 @@ final class BuiltProgram: Sendable {
         self.process = process
         self.output = pipe.fileHandleForReading
         self.end = Task { await ends.first { _ in true } ?? -1 }
+    }
+
+    /// What runs a program without root's capabilities, if the tests have them: users have none.
+    private static var withoutPrivileges: [String] {
+        let setpriv = "/usr/bin/setpriv"
+        guard geteuid() == 0, access(setpriv, X_OK) == 0 else { return [] }
+        return [setpriv, "--bounding-set=-all", "--inh-caps=-all"]
     }
 
     private static var folder: URL {

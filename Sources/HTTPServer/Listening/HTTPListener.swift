@@ -95,7 +95,7 @@ package final class HTTPListener: Sendable {
             bootstrap =
                 bootstrap
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             return HTTPListener(core, try await bootstrap.bind(host: host, port: port).get())
         case .unix(let path):
             return HTTPListener(
