@@ -4,37 +4,31 @@
 
 say() { printf 'martlet: %s\n' "$*" >&2; }
 
-# Succeeds when Swift 6.3 or later is on PATH; otherwise says how to get it.
-require_swift() {
-    local environment="${SWIFTLY_HOME_DIR:-${HOME:-/nonexistent}/.local/share/swiftly}/env.sh"
+# Prints what is wrong with Swift here, and the commands that install one; nothing if it is 6.3 or later.
+swift_advice() {
+    local environment="${SWIFTLY_HOME_DIR:-${HOME:-/nonexistent}/.local/share/swiftly}/env.sh" version
     if ! command -v swift >/dev/null 2>&1 && [ -r "$environment" ]; then
-        # shellcheck disable=SC1090
-        . "$environment"
+        echo "\`swift\` is not on PATH, but swiftly is installed. In this shell:"
+        echo "  . $environment"
+        return
     fi
     if ! command -v swift >/dev/null 2>&1; then
-        cat >&2 <<MESSAGE
-martlet: building needs Swift 6.3 or later, and there is no \`swift\` on PATH.
-  Get it with swiftly (https://www.swift.org/install/linux/):
-    curl -O https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz
-    tar zxf swiftly-$(uname -m).tar.gz
-    ./swiftly init
-  or unpack a toolchain from that page and put its usr/bin on PATH. Then run this again.
-MESSAGE
-        return 1
+        echo "Swift 6.3 or later is missing. Install it for this user with swiftly (https://www.swift.org/install/linux/):"
+    else
+        version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1 || true)
+        # Without a version the toolchain lacks a library, which the packages may provide.
+        [ -n "$version" ] || return 0
+        awk -F . '{ exit !($1 > 6 || $1 == 6 && $2 >= 3) }' <<<"$version" && return 0
+        echo "Swift 6.3 or later is needed, and $(command -v swift) is $version. Install it with swiftly (https://www.swift.org/install/linux/):"
+        if command -v swiftly >/dev/null 2>&1; then
+            echo "  swiftly install latest && swiftly use latest"
+            return
+        fi
     fi
-    local version major minor
-    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1 || true)
-    if [ -z "$version" ]; then
-        # The toolchain itself lacks a library: the packages may mend that, so it is not an error yet.
-        return 0
-    fi
-    major=${version%%.*}
-    minor=${version#*.}
-    minor=${minor%%.*}
-    if [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -lt 3 ]; }; then
-        say "building needs Swift 6.3 or later; \`swift\` here is $version. https://www.swift.org/install/linux/ has newer ones."
-        return 1
-    fi
+    # shellcheck disable=SC2016
+    printf '  %s\n' "curl -O https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz" \
+        "tar zxf swiftly-$(uname -m).tar.gz && ./swiftly init --assume-yes" \
+        '. "${SWIFTLY_HOME_DIR:-$HOME/.local/share/swiftly}/env.sh"'
 }
 
 debian_has() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -90,29 +84,14 @@ missing_packages() {
     done
 }
 
-# Sees to it that every system package the build needs is there: says which are missing, then installs them as root,
-# or says what to run. `$@` are further packages a script wants.
-require_packages() {
-    if ! command -v dpkg-query >/dev/null 2>&1; then
-        # Another distribution: the build itself will say what it lacks.
-        return 0
-    fi
-    local missing
-    missing=$(missing_packages "$@" | sort -u | tr '\n' ' ')
-    missing=${missing% }
-    [ -n "$missing" ] || return 0
-    if [ "$(id -u)" -ne 0 ] || [ -n "${MARTLET_NO_INSTALL:-}" ]; then
-        say "the build needs these Debian packages: $missing"
-        say "install them with:  sudo apt-get update && sudo apt-get install --no-install-recommends $missing"
-        return 1
-    fi
-    say "the build needs these Debian packages; installing them now with apt-get: $missing"
+# Installs Debian packages as root: succeeds if they are installed.
+install_packages() {
     local log
+    say "installing Debian packages that the build needs: $*"
     log=$(mktemp)
-    # shellcheck disable=SC2086
     if ! {
         apt-get update &&
-            DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $missing
+            DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$@"
     } </dev/null >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         rm -f "$log"
@@ -149,13 +128,81 @@ https://sqlite.org/download.html:  ./configure --disable-shared && make && sudo 
 https://zlib.net:  ./configure --static && make && sudo make install"
 }
 
+# Succeeds if everything that the build needs is there, after installing missing packages as root. Otherwise prints one
+# message with the commands for all that is missing. `$@` are further packages a script wants.
 require_toolchain() {
-    require_swift
-    require_packages "$@"
-    require_libraries
+    local advice missing=
+    advice=$(swift_advice)
+    # On another distribution the build itself says what it lacks.
+    if command -v dpkg-query >/dev/null 2>&1; then
+        # Without Swift, its installation with swiftly needs these.
+        if [ -n "$advice" ]; then set -- "$@" curl gnupg; fi
+        missing=$(missing_packages "$@" | sort -u | tr '\n' ' ')
+        missing=${missing% }
+    fi
+    if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ] && [ -z "${MARTLET_NO_INSTALL:-}" ]; then
+        # shellcheck disable=SC2086
+        install_packages $missing || return
+        missing=
+    fi
+    if [ -n "$missing$advice" ]; then
+        say "the build cannot start yet."
+        if [ -n "$missing" ]; then
+            printf '%s\n' "Debian packages are missing. Install them as root, or with sudo:" \
+                "  sudo apt-get update && sudo apt-get install --no-install-recommends $missing" >&2
+        fi
+        if [ -n "$advice" ]; then printf '%s\n' "$advice" >&2; fi
+        echo "Then run the same command again." >&2
+        return 1
+    fi
+    require_libraries || return
     if ! swift --version >/dev/null 2>&1; then
         say "\`swift --version\` fails:"
         swift --version 2>&1 | tail -n 5 >&2
         return 1
     fi
+}
+
+# MiB of memory that the build can use: what is free here, and what the limits of its control groups leave.
+available_memory() {
+    local available line root path limit used
+    if [ "$(uname -s)" = Darwin ]; then
+        echo $(($(sysctl -n hw.memsize) / 1048576))
+        return
+    fi
+    available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo 2>/dev/null || true)
+    available=${available:-4096}
+    # Version 2 of control groups has the line 0::PATH, version 1 the line NUMBER:memory:PATH.
+    while IFS= read -r line; do
+        case $line in
+        0::*) root=/sys/fs/cgroup ;;
+        *:memory:*) root=/sys/fs/cgroup/memory ;;
+        *) continue ;;
+        esac
+        path=$root/${line#*:*:}
+        # In a container, the path may be one of the host; then the root is the group.
+        [ -d "$path" ] || path=$root/
+        while [ -n "${path#"$root"}" ]; do
+            limit=$(cat "$path/memory.max" 2>/dev/null || cat "$path/memory.limit_in_bytes" 2>/dev/null || echo max)
+            if [ "$limit" != max ] && [ "${#limit}" -lt 16 ]; then
+                # Without pages of files, which are dropped when memory is needed.
+                used=$(awk '$1 == "anon" || $1 == "total_rss" { print $2; exit }' "$path/memory.stat" 2>/dev/null || true)
+                limit=$(((limit - ${used:-0}) / 1048576))
+                if [ "$limit" -lt "$available" ]; then available=$limit; fi
+            fi
+            path=${path%/*}
+        done
+    done < <(cat /proc/self/cgroup 2>/dev/null || true)
+    echo "$available"
+}
+
+# How many compilers the build runs at once: as many as there are processors, and as memory allows; `$1` is how many MiB
+# each takes. SwiftPM itself takes 300. MARTLET_JOBS overrides it.
+build_jobs() {
+    local jobs processors
+    jobs=$((($(available_memory) - 300) / $1))
+    processors=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+    if [ "$jobs" -gt "$processors" ]; then jobs=$processors; fi
+    if [ "$jobs" -lt 1 ]; then jobs=1; fi
+    echo "${MARTLET_JOBS:-$jobs}"
 }

@@ -6,7 +6,7 @@ import Control
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show in 20 seconds how transfers survive kill -9; needs no network.",
+        abstract: "Show in 20 s how transfers survive kill -9; needs no network.",
         discussion: """
             Starts a server on a free port of this machine. Kills a download and runs the same command again; replaces \
             a file on the server while a part of the old one was downloaded; kills a daemon with a list of files. \
