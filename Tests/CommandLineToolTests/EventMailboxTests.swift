@@ -80,6 +80,11 @@ import TransferEngine
                 .line(report(.finished(.init(path: "a", bytes: 1 << 20, received: 1 << 20, duration: .seconds(2)))))
                 == "done: a (1.00 MiB in 2.00 s, 512 KiB/s)"
         )
+        #expect(
+            ReportText()
+                .line(report(.finished(.init(path: "a", bytes: 1 << 20, received: 1 << 19, duration: .seconds(2)))))
+                == "done: a (1.00 MiB, 512 KiB of it in 2.00 s, 256 KiB/s)"
+        )
     }
 
     @Test("a hold is one line that says since when, until when and how to wait longer")

@@ -65,8 +65,11 @@ struct ReportText {
             return self.word("skipped", 33) + ": \(name) (already there, \(Quantity.bytes(completion.bytes)))"
         }
         let seconds = Quantity.seconds(completion.duration)
-        let rate = seconds > 0 ? Double(completion.sent ?? completion.received) / seconds : 0
+        let moved = completion.sent ?? completion.received
+        let rate = seconds > 0 ? Double(moved) / seconds : 0
         var line = self.word("done", 32) + ": \(name) (\(Quantity.bytes(completion.bytes))"
+        // The time and the rate are those of this run.
+        if moved < completion.bytes { line += ", \(Quantity.bytes(moved)) of it" }
         line += " in \(Quantity.elapsed(completion.duration)), \(Quantity.rate(rate)))"
         if let status = completion.status { line += ", status \(status)" }
         if !completion.verifiedLength { line += ", the server did not declare the length" }
