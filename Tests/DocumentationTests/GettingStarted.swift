@@ -11,22 +11,6 @@ enum GettingStarted {
         // end
     }
 
-    static func readme() async throws {
-        // snippet: readme
-        let session = try await TransferSession.open(.background(identifier: "org.example.reader"))
-        if CommandLine.arguments.count > 1 {
-            let task = try session.downloadTask(for: CommandLine.arguments[1], to: .directory("books"))
-            task.persistentInfo = "a book"
-            task.resume()  // survives kill -9 of this program from here on
-        }
-        for task in await session.tasks().download {  // those of killed runs, too
-            let file = try await task.value
-            print(task.persistentInfo, "is at", file.path)
-        }
-        await session.close()
-        // end
-    }
-
     static func data() async throws {
         // snippet: started-data
         let answer = try await TransferSession.shared.data(from: "https://example.org/list.json")

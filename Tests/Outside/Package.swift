@@ -22,6 +22,8 @@ let package = Package(
         ),
         // The program of Docs/Tutorial.md.
         .executableTarget(name: "Collect", dependencies: [.product(name: "Martlet", package: "martlet")]),
+        // The program of README.md.
+        .executableTarget(name: "Reader", dependencies: [.product(name: "Martlet", package: "martlet")]),
     ],
     swiftLanguageModes: [.v6]
 )
