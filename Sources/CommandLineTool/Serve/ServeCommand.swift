@@ -10,7 +10,8 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             Downloads with ranges, digests and listings; uploads with PUT, POST, forms, tus 1.0 and the IETF draft for \
             resumable uploads. An uploaded file becomes readable only when it is complete and on disk. On loopback, \
-            the default, local programs may read and write; on other addresses credentials are required. Sizes accept \
+            the default, local programs may read and write; on other addresses credentials are required, \
+            except for share links. Sizes accept \
             K, M and G (powers of 1024); times are in seconds. SIGTERM and Ctrl-C let running requests finish.
             """
     )
