@@ -208,6 +208,25 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Worlds: the real code in virtual time (Docs/Worlds.md).
+        .target(
+            name: "Worlds",
+            dependencies: [
+                "Platform", "Concurrency", "FileStorage", "TransferCore", "TransferEngine", "TransferTesting",
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "martlet-simulate",
+            dependencies: ["Worlds"],
+            path: "Sources/Simulate",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WorldsTests",
+            dependencies: ["Platform", "FileStorage", "Worlds", "TransferTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "TransferCoreTests",
             dependencies: [

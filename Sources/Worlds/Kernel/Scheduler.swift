@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package import TransferCore
+package import TransferEngine
+package import TransferTesting
+
+/// Everything that happens in a world, one thing after another, in virtual time.
+///
+/// Work is ordered by its time, and at one time by the order in which it was scheduled. Nothing else decides what
+/// happens next, so that a seed gives the same world on every machine.
+///
+/// `@unchecked Sendable`: a world runs on one thread. The ports of the engine require a sendable type.
+package final class Scheduler: @unchecked Sendable {
+    private struct Entry {
+        var due: Int64
+        var number: UInt64
+        /// The process that does the work; `nil` for the network, the user and the disk.
+        var process: SimulatedProcess?
+        var work: () -> Void
+    }
+
+    /// Nanoseconds since the world began.
+    package private(set) var now: Int64 = 0
+    /// The number of pieces of work done.
+    package private(set) var steps = 0
+    /// The process whose work is being done.
+    package private(set) var current: SimulatedProcess?
+    /// The world's random numbers.
+    package var random: SeededGenerator
+    /// Seconds since 1970 at the beginning: a day in November 2026.
+    package static let epoch: Int64 = 1_795_000_000
+
+    private var heap: [Entry] = []
+    private var nextNumber: UInt64 = 0
+    private var cancelled: Set<UInt64> = []
+    private var pending: Set<UInt64> = []
+
+    /// Creates an empty world.
+    package init(seed: UInt64) { self.random = SeededGenerator(seed: seed) }
+
+    /// Seconds since 1970-01-01T00:00:00Z.
+    package var wallNow: Int64 { Self.epoch + self.now / 1_000_000_000 }
+
+    /// Schedules work.
+    ///
+    /// - Parameters:
+    ///   - delay: The virtual time until then, in nanoseconds.
+    ///   - process: The process that does the work: it is not done if the process has died.
+    ///   - work: The work.
+    /// - Returns: A number for ``cancel(_:)``.
+    @discardableResult
+    package func schedule(after delay: Int64, in process: SimulatedProcess? = nil, _ work: @escaping () -> Void)
+        -> UInt64
+    {
+        self.nextNumber += 1
+        let (due, overflow) = self.now.addingReportingOverflow(max(0, delay))
+        self.pending.insert(self.nextNumber)
+        self.push(Entry(due: overflow ? .max : due, number: self.nextNumber, process: process, work: work))
+        return self.nextNumber
+    }
+
+    /// Prevents scheduled work, unless it has begun.
+    package func cancel(_ number: UInt64) {
+        if self.pending.contains(number) { self.cancelled.insert(number) }
+    }
+
+    /// Does the next piece of work.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult
+    package func step() -> Bool {
+        while let entry = self.pop() {
+            self.pending.remove(entry.number)
+            if self.cancelled.remove(entry.number) != nil { continue }
+            if let process = entry.process, !process.isAlive { continue }
+            self.now = max(self.now, entry.due)
+            self.steps += 1
+            self.current = entry.process
+            entry.work()
+            self.current = nil
+            return true
+        }
+        return false
+    }
+
+    /// Does work as a process outside of a step, as when a user starts it.
+    package func perform<Result>(as process: SimulatedProcess?, _ work: () throws -> Result) rethrows -> Result {
+        let outer = self.current
+        self.current = process
+        defer { self.current = outer }
+        return try work()
+    }
+
+    // MARK: The heap
+
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        self.heap[left].due != self.heap[right].due
+            ? self.heap[left].due < self.heap[right].due : self.heap[left].number < self.heap[right].number
+    }
+
+    private func push(_ entry: Entry) {
+        self.heap.append(entry)
+        var index = self.heap.count - 1
+        while index > 0, self.precedes(index, (index - 1) / 2) {
+            self.heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    private func pop() -> Entry? {
+        guard !self.heap.isEmpty else { return nil }
+        self.heap.swapAt(0, self.heap.count - 1)
+        let entry = self.heap.removeLast()
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2] where child < self.heap.count && self.precedes(child, least) {
+                least = child
+            }
+            guard least != index else { return entry }
+            self.heap.swapAt(index, least)
+            index = least
+        }
+    }
+}
+
+/// A process of a world: what it has scheduled is not done after its death.
+///
+/// `@unchecked Sendable`: a world runs on one thread.
+package final class SimulatedProcess: @unchecked Sendable {
+    /// The process's number, from 1.
+    package let number: Int
+    /// Whether it has neither ended nor been killed.
+    package private(set) var isAlive = true
+
+    /// Creates a process.
+    package init(number: Int) { self.number = number }
+
+    /// Ends the process: what it has scheduled is not done any more.
+    package func kill() { self.isAlive = false }
+}
+
+/// The clock of a process.
+package struct SimulatedTime: TimeSource {
+    let scheduler: Scheduler
+    let process: SimulatedProcess
+
+    /// Creates the clock of a process.
+    package init(_ scheduler: Scheduler, _ process: SimulatedProcess) {
+        self.scheduler = scheduler
+        self.process = process
+    }
+
+    /// Nanoseconds of virtual time.
+    package var now: Int64 { self.scheduler.now }
+    /// Seconds since 1970.
+    package var wallNow: Int64 { self.scheduler.wallNow }
+
+    /// Calls `work` at its virtual time, unless the process has died.
+    @discardableResult
+    package func schedule(after delay: Int64, _ work: @escaping @Sendable () -> Void) -> any Timer {
+        SimulatedTimer(scheduler: self.scheduler, number: self.scheduler.schedule(after: delay, in: self.process, work))
+    }
+}
+
+private struct SimulatedTimer: Timer {
+    let scheduler: Scheduler
+    let number: UInt64
+
+    func cancel() { self.scheduler.cancel(self.number) }
+}
+
+/// The threads of a process that may block: work begins after a random time, so that the order differs between worlds.
+package struct SimulatedPool: BlockingPool {
+    let scheduler: Scheduler
+    let process: SimulatedProcess
+
+    /// Creates the pool of a process.
+    package init(_ scheduler: Scheduler, _ process: SimulatedProcess) {
+        self.scheduler = scheduler
+        self.process = process
+    }
+
+    /// Runs `work` within three milliseconds.
+    package func run(_ work: @escaping @Sendable () -> Void) {
+        let delay = Int64.random(in: 0...3_000_000, using: &self.scheduler.random)
+        self.scheduler.schedule(after: delay, in: self.process, work)
+    }
+}

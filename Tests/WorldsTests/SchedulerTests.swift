@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import Worlds
+
+@Suite("The scheduler of a world")
+struct SchedulerTests {
+    @Test("does work in the order of its time, then of its scheduling")
+    func order() {
+        let scheduler = Scheduler(seed: 1)
+        var done: [Int] = []
+        for (index, delay) in [30, 10, 20, 10, 0].enumerated() {
+            scheduler.schedule(after: Int64(delay)) { done.append(index) }
+        }
+        while scheduler.step() {}
+        #expect(done == [4, 1, 3, 2, 0])
+        #expect(scheduler.now == 30)
+    }
+
+    @Test("neither cancelled work nor that of a dead process is done")
+    func dropped() {
+        let scheduler = Scheduler(seed: 1)
+        let process = SimulatedProcess(number: 1)
+        var done: [Int] = []
+        let first = scheduler.schedule(after: 1) { done.append(1) }
+        scheduler.schedule(after: 2, in: process) { done.append(2) }
+        scheduler.schedule(after: 3) { done.append(3) }
+        scheduler.cancel(first)
+        process.kill()
+        while scheduler.step() {}
+        #expect(done == [3])
+    }
+}
