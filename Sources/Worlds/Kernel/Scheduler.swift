@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
 package import TransferEngine
 package import TransferTesting
 
