@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A kind of world: a part of Martlet, and what surrounds it.
+package protocol World {
+    /// The kind's name in reports and on the command line.
+    static var kind: String { get }
+
+    /// Lives through the world of a recipe, and judges it.
+    ///
+    /// - Parameters:
+    ///   - recipe: The recipe; its ingredients are known afterwards.
+    ///   - trace: What happens is noted here.
+    /// - Returns: What must not have happened; empty if all promises were kept.
+    static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd
+}
+
+/// The end of a world.
+package struct WorldEnd {
+    /// Each broken promise, in a sentence; empty if all were kept.
+    package var broken: [String] = []
+    /// What happened how often, for the table of a run: it shows whether the worlds reach what they are meant to reach.
+    package var counts: [String: Int] = [:]
+
+    /// Creates the end of a world in which nothing happened.
+    package init() {}
+
+    /// Counts something that happened.
+    package mutating func count(_ what: String, _ times: Int = 1) { self.counts[what, default: 0] += times }
+
+    /// Notes a broken promise.
+    package mutating func fail(_ promise: String) { self.broken.append(promise) }
+}
+
+/// The story of a world: who did what, and when.
+package final class Trace {
+    /// One thing that happened.
+    package struct Line: Equatable {
+        /// Nanoseconds of virtual time since the world began.
+        package var time: Int64
+        /// Who did it: `user`, `server a`, `process 1`, `disk`.
+        package var who: String
+        /// What was done.
+        package var what: String
+    }
+
+    /// Whether lines are kept; without, a world runs faster.
+    package let isKept: Bool
+    /// The lines, in order.
+    package private(set) var lines: [Line] = []
+    /// The virtual time, set by the world.
+    package var time: () -> Int64 = { 0 }
+
+    /// Creates an empty story.
+    package init(isKept: Bool) { self.isKept = isKept }
+
+    /// Adds a line.
+    package func add(_ who: @autoclosure () -> String, _ what: @autoclosure () -> String) {
+        guard self.isKept else { return }
+        self.lines.append(Line(time: self.time(), who: who(), what: what()))
+    }
+}
