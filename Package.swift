@@ -213,6 +213,7 @@ let package = Package(
             name: "Worlds",
             dependencies: [
                 "Platform", "Concurrency", "FileStorage", "TransferCore", "TransferEngine", "TransferTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Crypto
+package import TransferTesting
+
+/// The bytes of one version of a resource.
+package final class SimulatedContent {
+    /// The bytes.
+    package let bytes: [UInt8]
+    /// The SHA-256 digest, computed when it is first needed.
+    package private(set) lazy var sha256: [UInt8] = Array(SHA256.hash(data: self.bytes))
+
+    /// Creates content.
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The length in bytes.
+    package var length: Int64 { Int64(self.bytes.count) }
+
+    /// Random bytes, from which all contents are cut: generating them for each world would take longer than the world.
+    private static let pool: [UInt8] = {
+        var generator = SeededGenerator(seed: 34)
+        return [UInt8](unsafeUninitializedCapacity: 8 << 20) { buffer, count in
+            let words = UnsafeMutableRawBufferPointer(buffer)
+            for index in stride(from: 0, to: buffer.count, by: 8) {
+                words.storeBytes(of: generator.next(), toByteOffset: index, as: UInt64.self)
+            }
+            count = buffer.count
+        }
+    }()
+
+    /// Random content: contents of other places of the pool share no 16 bytes with it.
+    package static func random(_ length: Int, using generator: inout SeededGenerator) -> [UInt8] {
+        let start = Int.random(in: 0...(self.pool.count - length), using: &generator)
+        return Array(self.pool[start..<start + length])
+    }
+
+    /// Whether these are the content's bytes.
+    package func equals(_ other: [UInt8]) -> Bool { self.bytes == other }
+}

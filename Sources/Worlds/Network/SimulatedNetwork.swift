@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+package import TransferCore
+
+/// The network of a world: hosts by name, and their outages.
+package final class SimulatedNetwork {
+    /// A time in which a host, or every host, cannot be reached.
+    package struct Outage {
+        /// The host, or `nil` for all.
+        package var host: String?
+        /// Nanoseconds of virtual time.
+        package var time: Range<Int64>
+        /// What a connection attempt meets.
+        package var code: TransportError.Code
+        /// Whether open connections break at its beginning.
+        package var breaksConnections: Bool
+
+        /// Creates an outage.
+        package init(host: String?, time: Range<Int64>, code: TransportError.Code, breaksConnections: Bool) {
+            self.host = host
+            self.time = time
+            self.code = code
+            self.breaksConnections = breaksConnections
+        }
+    }
+
+    /// The servers, by the names of their hosts.
+    package var servers: [String: any SimulatedServer] = [:]
+    /// The outages.
+    package var outages: [Outage] = []
+    /// The time of a round trip, in nanoseconds.
+    package var roundTrip: Int64 = 2_000_000
+    /// One idle connection in this number has been closed by the server when it is used again; 0 for none.
+    package var staleOneIn = 0
+    /// One connection attempt in this number fails for want of descriptors; 0 for none.
+    package var shortageOneIn = 0
+    /// The largest piece of a body that is delivered at once.
+    package var piece = 48 << 10
+    /// What connection attempts and exchanges met, for the judge: a failure must have a reason that is among these.
+    package var met: Set<TransportError.Code> = []
+    /// The number of requests that servers received.
+    package private(set) var requests = 0
+
+    let scheduler: Scheduler
+    let trace: Trace
+    private var connections = 0
+    private var active: [String: Int] = [:]
+
+    /// Creates a network without hosts.
+    package init(_ scheduler: Scheduler, _ trace: Trace) {
+        self.scheduler = scheduler
+        self.trace = trace
+    }
+
+    /// The outage of a host now, if there is one.
+    func outage(of host: String) -> Outage? {
+        let now = self.scheduler.now
+        return self.outages.first { ($0.host == nil || $0.host == host) && $0.time.contains(now) }
+    }
+
+    /// The end of the last outage, in nanoseconds.
+    package var lastOutageEnd: Int64 { self.outages.map(\.time.upperBound).max() ?? 0 }
+
+    func newConnection() -> Int {
+        self.connections += 1
+        return self.connections
+    }
+
+    func nextRequest() -> Int {
+        self.requests += 1
+        return self.requests
+    }
+
+    func others(of host: String) -> Int { self.active[host, default: 0] }
+    func began(_ host: String) { self.active[host, default: 0] += 1 }
+    func ended(_ host: String) { self.active[host, default: 0] -= 1 }
+
+    /// An error for the run, which is also among the reasons that a failure may have.
+    func error(_ code: TransportError.Code, _ host: String, isReused: Bool = false) -> TransportError {
+        self.met.insert(code)
+        return TransportError(code, "\(host): \(code.rawValue)", onReusedConnection: isReused)
+    }
+}
