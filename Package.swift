@@ -219,7 +219,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "martlet-simulate",
-            dependencies: ["Worlds"],
+            dependencies: ["Platform", "Worlds", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Sources/Simulate",
             swiftSettings: settings
         ),

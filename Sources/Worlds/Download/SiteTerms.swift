@@ -68,18 +68,35 @@ enum Quirk: String, CaseIterable {
 
 /// How a site makes its entity tags.
 enum TagMode: String {
-    case version, weak, weakSame = "weak and always equal", unquoted, unquotedSame = "unquoted and always equal"
-    case none, flicker = "at times", onlyWhole = "in whole responses alone", onlyParts = "in ranges alone"
-    case node = "by node", each = "another one in each response", same = "always equal"
+    case version, weak
+    case weakSame = "weak and always equal"
+    case unquoted
+    case unquotedSame = "unquoted and always equal"
+    case none
+    case flicker = "at times"
+    case onlyWhole = "in whole responses alone"
+    case onlyParts = "in ranges alone"
+    case node = "by node"
+    case each = "another one in each response"
+    case same = "always equal"
     case firstWhole = "the first version's, in whole responses alone"
 }
 
 /// How a site makes Last-Modified.
 enum DateMode: String {
-    case old, same = "always equal", nodeOld = "by node", each = "another one in each response", young
-    case youngSame = "always equal, and young", youngLate = "always equal, and young for the first versions alone"
-    case futureSame = "in the future", none, flicker = "at times", onlyWhole = "in whole responses alone"
-    case onlyParts = "in ranges alone", firstWhole = "the first version's, in whole responses alone"
+    case old
+    case same = "always equal"
+    case nodeOld = "by node"
+    case each = "another one in each response"
+    case young
+    case youngSame = "always equal, and young"
+    case youngLate = "always equal, and young for the first versions alone"
+    case futureSame = "in the future"
+    case none
+    case flicker = "at times"
+    case onlyWhole = "in whole responses alone"
+    case onlyParts = "in ranges alone"
+    case firstWhole = "the first version's, in whole responses alone"
 }
 
 /// When a site has which version.

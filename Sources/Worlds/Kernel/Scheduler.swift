@@ -14,6 +14,8 @@ package final class Scheduler: @unchecked Sendable {
         var number: UInt64
         /// The process that does the work; `nil` for the network, the user and the disk.
         var process: SimulatedProcess?
+        /// Whether it is a timer, which nobody waits for.
+        var isTimer: Bool
         var work: () -> Void
     }
 
@@ -44,16 +46,22 @@ package final class Scheduler: @unchecked Sendable {
     /// - Parameters:
     ///   - delay: The virtual time until then, in nanoseconds.
     ///   - process: The process that does the work: it is not done if the process has died.
+    ///   - isTimer: Whether it is a timer, and not work that was handed over.
     ///   - work: The work.
     /// - Returns: A number for ``cancel(_:)``.
     @discardableResult
-    package func schedule(after delay: Int64, in process: SimulatedProcess? = nil, _ work: @escaping () -> Void)
-        -> UInt64
-    {
+    package func schedule(
+        after delay: Int64,
+        in process: SimulatedProcess? = nil,
+        isTimer: Bool = false,
+        _ work: @escaping () -> Void
+    ) -> UInt64 {
         self.nextNumber += 1
         let (due, overflow) = self.now.addingReportingOverflow(max(0, delay))
         self.pending.insert(self.nextNumber)
-        self.push(Entry(due: overflow ? .max : due, number: self.nextNumber, process: process, work: work))
+        self.push(
+            Entry(due: overflow ? .max : due, number: self.nextNumber, process: process, isTimer: isTimer, work: work)
+        )
         return self.nextNumber
     }
 
@@ -73,9 +81,7 @@ package final class Scheduler: @unchecked Sendable {
             if let process = entry.process, !process.isAlive { continue }
             self.now = max(self.now, entry.due)
             self.steps += 1
-            self.current = entry.process
-            entry.work()
-            self.current = nil
+            self.perform(as: entry.process, entry.work)
             return true
         }
         return false
@@ -85,9 +91,32 @@ package final class Scheduler: @unchecked Sendable {
     package func perform<Result>(as process: SimulatedProcess?, _ work: () throws -> Result) rethrows -> Result {
         let outer = self.current
         self.current = process
-        defer { self.current = outer }
+        self.onProcess?(process)
+        defer {
+            self.current = outer
+            self.onProcess?(outer)
+        }
         return try work()
     }
+
+    /// Takes the work that a dead process has scheduled, in order, without its timers.
+    func takeWork(of process: SimulatedProcess) -> [() -> Void] {
+        var taken: [Entry] = []
+        self.heap.removeAll { entry in
+            guard entry.process === process else { return false }
+            self.pending.remove(entry.number)
+            let isCancelled = self.cancelled.remove(entry.number) != nil
+            if !entry.isTimer, !isCancelled { taken.append(entry) }
+            return true
+        }
+        let left = self.heap
+        self.heap = []
+        for entry in left { self.push(entry) }
+        return taken.sorted { ($0.due, $0.number) < ($1.due, $1.number) }.map(\.work)
+    }
+
+    /// Called before each piece of work with the process that does it, such as for the disk.
+    package var onProcess: ((SimulatedProcess?) -> Void)?
 
     // MARK: The heap
 
@@ -134,8 +163,29 @@ package final class SimulatedProcess: @unchecked Sendable {
     /// Creates a process.
     package init(number: Int) { self.number = number }
 
+    /// Whether its objects are being released after its death: work that is handed over is then done at once.
+    package private(set) var isDisposing = false
+
     /// Ends the process: what it has scheduled is not done any more.
     package func kill() { self.isAlive = false }
+
+    /// Releases the objects of a dead process, whose system calls have no effect any more.
+    ///
+    /// Objects that wait for work that is never done keep each other alive; so the work is done.
+    ///
+    /// - Parameter cancel: Ends what the process was doing.
+    package func dispose(_ scheduler: Scheduler, _ cancel: () -> Void) {
+        self.kill()
+        self.isDisposing = true
+        scheduler.perform(as: self) {
+            cancel()
+            for _ in 0..<100 {
+                let left = scheduler.takeWork(of: self)
+                if left.isEmpty { break }
+                for work in left { work() }
+            }
+        }
+    }
 }
 
 /// The clock of a process.
@@ -157,7 +207,10 @@ package struct SimulatedTime: TimeSource {
     /// Calls `work` at its virtual time, unless the process has died.
     @discardableResult
     package func schedule(after delay: Int64, _ work: @escaping @Sendable () -> Void) -> any Timer {
-        SimulatedTimer(scheduler: self.scheduler, number: self.scheduler.schedule(after: delay, in: self.process, work))
+        let number =
+            self.process.isDisposing
+            ? 0 : self.scheduler.schedule(after: delay, in: self.process, isTimer: true, work)
+        return SimulatedTimer(scheduler: self.scheduler, number: number)
     }
 }
 
@@ -181,6 +234,7 @@ package struct SimulatedPool: BlockingPool {
 
     /// Runs `work` within three milliseconds.
     package func run(_ work: @escaping @Sendable () -> Void) {
+        if self.process.isDisposing { return work() }
         let delay = Int64.random(in: 0...3_000_000, using: &self.scheduler.random)
         self.scheduler.schedule(after: delay, in: self.process, work)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A kind of world: a part of Martlet, and what surrounds it.
-package protocol World {
+package protocol World: SendableMetatype {
     /// The kind's name in reports and on the command line.
     static var kind: String { get }
 

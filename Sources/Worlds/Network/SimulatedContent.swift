@@ -3,11 +3,11 @@ import Crypto
 package import TransferTesting
 
 /// The bytes of one version of a resource.
-package final class SimulatedContent {
+package final class SimulatedContent: Sendable {
     /// The bytes.
     package let bytes: [UInt8]
-    /// The SHA-256 digest, computed when it is first needed.
-    package private(set) lazy var sha256: [UInt8] = Array(SHA256.hash(data: self.bytes))
+    /// The SHA-256 digest, computed by each call.
+    package var sha256: [UInt8] { Array(SHA256.hash(data: self.bytes)) }
 
     /// Creates content.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }

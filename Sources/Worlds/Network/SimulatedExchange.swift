@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
-package import TransferEngine
+internal import TransferCore
+internal import TransferEngine
 
 /// One request and its response in a world.
 ///
@@ -206,6 +206,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
                 )
             }
         }
+        self.network.onDelivered?(facts.process, Int(count))
     }
 
     private func end(_ reply: ServerReply) {

@@ -37,6 +37,8 @@ package final class SimulatedNetwork {
     package var piece = 48 << 10
     /// What connection attempts and exchanges met, for the judge: a failure must have a reason that is among these.
     package var met: Set<TransportError.Code> = []
+    /// Called with a process's number and a number of bytes of a body, after they were delivered to it.
+    package var onDelivered: ((Int, Int) -> Void)?
     /// The number of requests that servers received.
     package private(set) var requests = 0
 

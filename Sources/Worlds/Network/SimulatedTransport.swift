@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
+internal import TransferCore
 package import TransferEngine
 
 /// The connections of one process: exchanges with the servers of the world.
@@ -34,6 +34,7 @@ package final class SimulatedTransport: Transport, @unchecked Sendable {
 
     package func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void) {
         if self.currentLane == lane { return work() }
+        if self.process.isDisposing { return self.run(onLane: lane, work) }
         // An event loop that is busy with other connections comes to the work later.
         let delay = Int64.random(in: 0...100_000, using: &self.scheduler.random)
         self.laneDue[lane] = max(self.laneDue[lane], self.scheduler.now + delay)
@@ -72,7 +73,7 @@ package final class SimulatedTransport: Transport, @unchecked Sendable {
         let place = Place(lane: lane, origin: request.url.origin)
         let reused = self.idle[place]?.popLast()
         let exchange = SimulatedExchange(self, request, lane, receiver, connection: reused)
-        exchange.begin()
+        if !self.process.isDisposing { exchange.begin() }
         return exchange
     }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileStorage
+import TransferCore
+import TransferEngine
+
+/// A process that downloads: an engine with its transport, its disk store and its threads.
+///
+/// `@unchecked Sendable`: a world runs on one thread.
+final class Command: @unchecked Sendable {
+    /// How one transfer ended.
+    struct Ending {
+        enum Kind {
+            case finished(TransferCompletion)
+            case failed(TransferFailure)
+            case cancelled
+        }
+
+        var job: Int
+        var process: Int
+        var kind: Kind
+
+        /// Whether the user is satisfied.
+        var isDone: Bool { if case .finished = self.kind { true } else { false } }
+    }
+
+    let process: SimulatedProcess
+    /// Whether it ended by itself.
+    private(set) var hasExited = false
+    /// The number of bytes received in this process, of all jobs.
+    private(set) var received: Int64 = 0
+
+    private unowned let life: DownloadLife
+    private let engine: TransferEngine
+    private let transport: SimulatedTransport
+    private var jobs: [TransferID: Int] = [:]
+    private var ids: [Int: TransferID] = [:]
+    private var ended: [TransferID: Int] = [:]
+    private var paused: Set<TransferID> = []
+
+    init(_ life: DownloadLife, _ process: SimulatedProcess) {
+        self.life = life
+        self.process = process
+        self.transport = SimulatedTransport(life.network, process, lanes: life.wishes.lanes)
+        let transport = self.transport
+        self.engine = life.scheduler.perform(as: process) {
+            TransferEngine(
+                configuration: life.wishes.configuration,
+                transport: transport,
+                store: life.disk.store,
+                time: SimulatedTime(life.scheduler, process),
+                pool: SimulatedPool(life.scheduler, process)
+            )
+        }
+        self.engine.observe { [unowned self] in self.heard($0) }
+    }
+
+    /// Adds jobs, and starts.
+    func add(_ jobs: [Int]) {
+        self.life.scheduler.perform(as: self.process) {
+            self.engine.start()
+            for job in jobs {
+                do {
+                    let request = try self.life.wishes.request(self.life.wishes.jobs[job], in: DownloadLife.directory)
+                    // Events may come before the id is known.
+                    let id = try self.engine.add(request)
+                    self.jobs[id] = job
+                    self.ids[job] = id
+                } catch {
+                    self.life.result.fail("job \(job) cannot be added: \(error)")
+                }
+            }
+            for (id, kind) in self.early { self.note(id, kind) }
+            self.early = []
+            self.engine.close()
+        }
+    }
+
+    private var early: [(TransferID, Ending.Kind)] = []
+
+    private func heard(_ event: TransferEvent) {
+        guard self.process.isAlive else { return }
+        self.trace(event)
+        switch event.kind {
+        case .finished(let completion): self.note(event.id, .finished(completion))
+        case .failed(let failure): self.note(event.id, .failed(failure))
+        case .cancelled: self.note(event.id, .cancelled)
+        case .drained: self.exit()
+        case .paused: if let id = event.id { self.paused.insert(id) }
+        default: break
+        }
+    }
+
+    private func trace(_ event: TransferEvent) {
+        self.life.trace.add("process \(self.process.number)", Self.text(event.kind))
+    }
+
+    private func note(_ id: TransferID?, _ kind: Ending.Kind) {
+        guard let id else { return }
+        guard let job = self.jobs[id] else { return self.early.append((id, kind)) }
+        self.ended[id, default: 0] += 1
+        if self.ended[id] != 1 { self.life.result.fail("job \(job) ended \(self.ended[id] ?? 0) times in one process") }
+        let ending = Ending(job: job, process: self.process.number, kind: kind)
+        self.life.endings.append(ending)
+        self.life.judge(ending, isTwin: self.life.command !== self)
+        if self.life.command === self {
+            self.life.last[job] = ending
+            if case .cancelled = kind { self.life.wasCancelled.insert(job) }
+        }
+    }
+
+    /// Exits when what the engine has left for its threads is done.
+    private func exit() {
+        guard
+            self.engine.counts.waiting + self.engine.counts.running + self.engine.counts.paused
+                + self.engine.counts.retrying == 0
+        else { return self.life.result.fail("the queue is said to be empty, but is not: \(self.engine.counts)") }
+        self.life.scheduler.schedule(after: 20_000_000, in: self.process) {
+            self.hasExited = true
+            self.process.kill()
+        }
+    }
+
+    /// Releases the engine after the end of the process.
+    func dispose() { self.process.dispose(self.life.scheduler) { self.engine.cancelAll() } }
+
+    /// Bytes arrived at this process.
+    func arrived(_ count: Int) {
+        self.received += Int64(count)
+        self.life.received(self)
+    }
+
+    // MARK: The user
+
+    func perform(_ action: UserAction) {
+        switch action {
+        case .pause(let job, let length):
+            guard let id = self.ids[job] else { return }
+            self.engine.pause(id)
+            self.later(length) { self.engine.resume(id) }
+        case .pauseAll(let length):
+            self.engine.pauseAll()
+            self.later(length) { self.engine.resumeAll() }
+        case .cancel(let job, let keeping):
+            guard let id = self.ids[job], self.ended[id] == nil else { return }
+            self.engine.cancel(id, keeping: keeping)
+        case .limit(let count): self.engine.setConcurrentTransfers(count)
+        case .rate(let rate): self.engine.setRateLimit(rate)
+        case .priority(let job, let priority):
+            if let id = self.ids[job] { self.engine.setPriority(priority, of: id) }
+        case .connections(let count): self.engine.setConnectionsPerHost(count)
+        }
+    }
+
+    private func later(_ delay: Int64, _ work: @escaping () -> Void) {
+        self.life.scheduler.schedule(after: delay, in: self.process) {
+            self.life.trace.add("user", "resumes")
+            work()
+        }
+    }
+
+    // MARK: Judging
+
+    /// What the process still has when the world has ended although it has not.
+    var unfinished: String {
+        let ids = self.jobs.keys.sorted().filter { self.ended[$0] == nil }
+        let states = ids.map { "job \(self.jobs[$0] ?? -1) \(self.engine.state(of: $0).map { "\($0)" } ?? "unknown")" }
+        return states.joined(separator: ", ")
+    }
+
+    static func text(_ kind: TransferEvent.Kind) -> String {
+        switch kind {
+        case .started(let path): "starts \(path)"
+        case .response(let response): "response \(response.status), \(response.resumedFrom) bytes are here"
+        case .progress(let progress): "progress \(progress.bytes) of \(progress.total.map { "\($0)" } ?? "unknown")"
+        case .retrying(let failure, let attempt, let delay): "retry \(attempt) after \(delay): \(failure.message)"
+        case .paused: "paused"
+        case .finished(let completion):
+            "finished \(completion.path), \(completion.bytes) bytes\(completion.skipped ? ", skipped" : "")"
+                + (completion.consistency.map { ", consistency \($0.rawValue)" } ?? "")
+                + (completion.verified ? ", verified" : "")
+        case .failed(let failure): "failed: \(failure.code.rawValue), \(failure.message)"
+        case .cancelled: "cancelled"
+        case .note(let text): "note: \(text)"
+        case .warning(let text): "warning: \(text)"
+        case .held(let hold): "held: \(hold)"
+        case .released: "released"
+        case .drained: "drained"
+        case .missed(let count): "missed \(count) events"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import Platform
+import TransferTesting
+
+/// What goes wrong with the disk of a world.
+final class DiskFaults {
+    private struct Fault {
+        var number: Int
+        var repeats: Int
+        var errno: Int32
+        /// Whether it hits calls that change something, or all.
+        var isOfChanges: Bool
+    }
+
+    /// The errors that calls got.
+    private(set) var met: Set<Int32> = []
+    private var faults: [Fault] = []
+    private var calls = 0
+    private var changes = 0
+    /// Whether the file system was full or read-only for some time.
+    private(set) var wasLimited = false
+
+    init(_ recipe: inout Recipe, disk: SimulatedDisk, scheduler: Scheduler, isRare: Bool) {
+        for _ in 0..<2 {
+            let number = recipe.draw(1...80)
+            let repeats = recipe.pick([1, 1, 1, 3, 1000])
+            let isOfChanges = recipe.draw(0...1) == 0
+            let error: (Int32, String) = recipe.pick([
+                (EIO, "EIO"), (ENOSPC, "ENOSPC"), (EROFS, "EROFS"), (EMFILE, "EMFILE"), (ENFILE, "ENFILE"),
+                (EINTR, "EINTR"), (EACCES, "EACCES"), (EDQUOT, "EDQUOT"), (ENOMEM, "ENOMEM"),
+            ])
+            let text =
+                "\(isOfChanges ? "changing " : "")file system call \(number) fails with \(error.1), \(repeats) times"
+            if recipe.has(oneIn: isRare ? 30 : 15, text) {
+                self.faults.append(
+                    Fault(number: number, repeats: repeats, errno: error.0, isOfChanges: isOfChanges)
+                )
+            }
+        }
+        let capacity = Int64(recipe.draw(50...900)) << 10
+        let time = Int64(recipe.draw(1...300)) * 1_000_000_000
+        if recipe.has(oneIn: 25, "the file system has \(capacity) bytes, until after \(time / 1_000_000_000) s") {
+            self.wasLimited = true
+            disk.capacity = capacity
+            scheduler.schedule(after: time) { disk.capacity = nil }
+        }
+        let start = Int64(recipe.draw(0...1000)) * 1_000_000
+        if recipe.has(
+            oneIn: 40,
+            "the file system is read-only from \(start / 1_000_000) ms, for \(time / 1_000_000_000) s"
+        ) {
+            self.wasLimited = true
+            scheduler.schedule(after: start) { disk.isReadOnly = true }
+            scheduler.schedule(after: start + time) { disk.isReadOnly = false }
+        }
+        if recipe.has(oneIn: 10, "the file system has no unnamed files") { disk.features.remove(.unnamedFiles) }
+        if recipe.has(oneIn: 10, "the file system has no extended attributes") { disk.features.remove(.attributes) }
+        if recipe.has(oneIn: 10, "the file system cannot rename without replacing") {
+            disk.features.remove(.renameWithoutReplacing)
+        }
+        if recipe.has(oneIn: 10, "the file system reserves no space") { disk.features.remove(.allocation) }
+        if recipe.has(oneIn: 10, "the file system has no locks") { disk.features.remove(.locks) }
+    }
+
+    var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited }
+
+    func fault(_ call: DiskCall) -> DiskFault {
+        self.calls += 1
+        if call.changes { self.changes += 1 }
+        for fault in self.faults {
+            let number = fault.isOfChanges ? self.changes : self.calls
+            if fault.isOfChanges && !call.changes { continue }
+            if number >= fault.number, number < fault.number + fault.repeats {
+                self.met.insert(fault.errno)
+                return .error(fault.errno)
+            }
+        }
+        return .none
+    }
+}

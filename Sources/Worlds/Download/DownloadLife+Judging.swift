@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+import Platform
+import TransferCore
+import TransferEngine
+
+/// What must hold in a download world.
+extension DownloadLife {
+    /// Judges the end of one transfer, when it is reported.
+    func judge(_ ending: Command.Ending, isTwin: Bool) {
+        let job = self.wishes.jobs[ending.job]
+        switch ending.kind {
+        case .finished(let completion): self.judge(completion, of: job, process: ending.process)
+        case .failed(let failure): self.judge(failure, of: job, isTwin: isTwin)
+        case .cancelled: self.result.count("cancelled")
+        }
+    }
+
+    // MARK: Files
+
+    private func judge(_ completion: TransferCompletion, of job: DownloadWishes.Job, process: Int) {
+        self.result.count(completion.skipped ? "skipped" : "finished")
+        let site = job.site
+        guard let bytes = self.disk.contents(completion.path) else {
+            return self.result.fail("\(completion.path) is said to be finished, and does not exist")
+        }
+        if completion.skipped, !self.hands.isEmpty || self.twinDelay != nil || site.kind == .again { return }
+        if Int64(bytes.count) != completion.bytes {
+            self.result.fail("\(completion.path) has \(bytes.count) bytes, and is said to have \(completion.bytes)")
+        }
+        let version = site.contents.firstIndex { $0.equals(bytes) }
+        let isRight = version != nil && (job.checksum == nil || version == job.checksum)
+        if isRight {
+            self.result.count("right")
+        } else if !self.isPage(bytes, site) {
+            self.judgeMixed(completion, bytes, of: job)
+        }
+        let couldVerify = job.checksum != nil || site.didSendDigest
+        if completion.verified, !couldVerify {
+            self.result.fail("\(completion.path) is said to be verified, without a digest")
+        }
+        if !completion.verified, job.checksum != nil, !completion.skipped {
+            self.result.fail("\(completion.path) was not verified, although a digest is given")
+        }
+        if !completion.skipped, completion.consistency == nil {
+            self.result.fail("\(completion.path) was fetched, and has no consistency")
+        }
+        if site.isHonest, !isRight { self.result.fail("an honest site's file is wrong") }
+    }
+
+    /// Whether a file is what the site sent instead of the resource.
+    private func isPage(_ bytes: [UInt8], _ site: Site) -> Bool {
+        if Site.page.equals(bytes) { return site.used.contains(.loginPage) }
+        if bytes.isEmpty { return site.used.contains(.emptyPage) || site.used.contains(.noContent) }
+        if site.used.contains(.untilClose) || site.used.contains(.shortLength) {
+            // A length that is too short, or an end that looks like the end of the body, cannot be seen.
+            return site.contents.contains { content in content.bytes.starts(with: bytes) }
+        }
+        if site.used.contains(.multipart) { return false }
+        return false
+    }
+
+    /// A finished file is no version: nothing but lies excuses that.
+    private func judgeMixed(_ completion: TransferCompletion, _ bytes: [UInt8], of job: DownloadWishes.Job) {
+        let site = job.site
+        if job.checksum == nil {
+            if site.isLiar, site.kind != .repeats { return self.result.count("mixed by a liar") }
+            if completion.consistency == .overlap, site.difference != .everywhere, site.difference != .length {
+                return self.result.count("mixed, and said so")
+            }
+        }
+        let parts = Self.parts(bytes, site)
+        self.result.fail(
+            "\(completion.path) is mixed (consistency \(completion.consistency?.rawValue ?? "none")): \(parts)"
+        )
+    }
+
+    /// Which version each part of a file is of.
+    private static func parts(_ bytes: [UInt8], _ site: Site) -> String {
+        var parts: [(version: String, start: Int)] = []
+        let step = 512
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            let block = bytes[start..<min(start + step, bytes.count)]
+            let version =
+                site.contents
+                .firstIndex { content in
+                    content.bytes.count >= block.endIndex && content.bytes[block.indices] == block
+                }
+                .map { "version \($0)" } ?? "none"
+            if parts.last?.version != version { parts.append((version, start)) }
+        }
+        return parts.map { "\($0.version) from \($0.start)" }.joined(separator: ", ")
+    }
+
+    /// Judges the directory: nothing of others was touched, and nothing is left.
+    func judgeFiles() {
+        for (path, bytes) in self.hands.foreign.sorted(by: { $0.key < $1.key }) {
+            let mayReplace =
+                self.wishes.options.ifExists == .overwrite && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
+            if !mayReplace, self.disk.contents(path) != bytes {
+                self.result.fail("\(path) was another program's, and was changed")
+            }
+        }
+        let isDone = self.last.allSatisfy { $0?.isDone ?? false } && self.twinDelay == nil
+        for name in self.disk.names(Self.directory) where self.hands.foreign["\(Self.directory)/\(name)"] == nil {
+            let isPartial = name.hasSuffix(".part") || name.hasSuffix(".part.journal")
+            if isPartial, isDone, self.runs == 1, !self.faults.hasFaults {
+                self.result.fail("\(name) is left although everything is finished")
+            }
+        }
+    }
+
+    // MARK: Failures
+
+    private func judge(_ failure: TransferFailure, of job: DownloadWishes.Job, isTwin: Bool) {
+        self.result.count("failed: \(failure.code.rawValue)")
+        if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }
+        if !self.isTrue(failure, of: job) {
+            self.result.fail("the reason of a failure is not true: \(failure.code.rawValue), \(failure.message)")
+        }
+    }
+
+    /// Whether something happened in the world that a failure's code names.
+    private func isTrue(_ failure: TransferFailure, of job: DownloadWishes.Job) -> Bool {
+        let (site, met, disk) = (job.site, self.network.met, self.faults.met)
+        let isOther = self.twinDelay != nil
+        func hasStatus(_ range: ClosedRange<Int>) -> Bool { site.statuses.contains { range.contains($0) } }
+        switch failure.code {
+        case .timeout:
+            return met.contains(.connectTimeout) || self.wishes.options.totalTimeout != .zero || self.isSlow(site)
+        case .notFound: return site.statuses.contains(404) || site.statuses.contains(410)
+        case .tooSlow: return self.wishes.options.speedFloor != nil
+        case .nameResolution: return met.contains(.nameResolution) || met.contains(.unknownName)
+        case .connectionRefused: return met.contains(.refused)
+        case .hostUnreachable: return met.contains(.unreachable)
+        case .connectionReset: return met.contains(.reset)
+        case .network:
+            return !met.isDisjoint(with: [.connect, .broken, .truncated, .localResource, .reset])
+        case .noSpace: return disk.contains(ENOSPC) || disk.contains(EDQUOT) || self.faults.wasLimited
+        case .fileExists: return self.hands.hadFinal || isOther || self.runs > 1 || site.kind == .again
+        case .inUse: return isOther
+        case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory:
+            return !disk.isEmpty || self.faults.wasLimited || !self.hands.isEmpty
+        case .badResponse:
+            return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
+                || site.kind == .tags
+        case .cannotResume:
+            return site.ifRange != 0 || !site.used.isEmpty || site.contents.count > 1 || site.kind == .tags
+        case .redirects: return hasStatus(300...399)
+        case .authentication: return hasStatus(401...407)
+        case .overloaded: return hasStatus(429...599)
+        case .checksumMismatch: return job.checksum != nil && site.contents.count > 1 || site.didSendDigest
+        case .unknown, .tlsHandshake, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
+            .certificate, .badOption, .tooLarge, .robotsDenied, .addressDenied:
+            return false
+        }
+    }
+
+    private func isSlow(_ site: Site) -> Bool {
+        !site.used.isDisjoint(with: [.silent, .stalls, .drips, .hesitates]) || !self.network.outages.isEmpty
+            || site.rate < 10_000 || self.wishes.configuration.rateLimit != nil
+    }
+
+    // MARK: The end
+
+    /// Judges the whole world, after the last piece of work.
+    func finish() {
+        if self.scheduler.steps >= Self.mostSteps {
+            self.result.fail("the world does not end: \(self.command?.unfinished ?? "no process")")
+        } else if let command {
+            self.result.fail("nothing happens any more, and the command has not ended: \(command.unfinished)")
+        }
+        self.command?.dispose()
+        self.twin?.dispose()
+        self.judgeFiles()
+        self.judgeHonest()
+        self.result.count("worlds")
+        self.result.count("runs", self.runs)
+        self.result.count("requests", self.network.requests)
+        self.result.count("kills", self.killed)
+        self.result.count("power losses", self.powerLosses)
+    }
+
+    /// From honest sites everything arrives, and hardly anything twice.
+    private func judgeHonest() {
+        guard self.sites.allSatisfy(\.isHonest), !self.wishes.mayFail, !self.faults.hasFaults, self.hands.isEmpty,
+            self.twinDelay == nil, self.wasCancelled.isEmpty, self.network.outages.isEmpty,
+            self.network.shortageOneIn == 0
+        else { return }
+        for (job, ending) in self.last.enumerated() where self.sites[job].quirks.isEmpty {
+            if !(ending?.isDone ?? false), self.runs < Self.mostRuns {
+                self.result.fail("job \(job) of an honest site did not arrive")
+            }
+        }
+        self.result.count("honest worlds")
+        for site in self.sites where site.quirks.isEmpty {
+            self.result.count("honest bytes", Int(site.bytesSent))
+            self.result.count("honest size", site.size)
+            let isSmall = site.size <= 256 << 10
+            // Up to 256 KiB a kill loses everything, because there is no journal; a power loss what was not synced.
+            let lost = Int64(isSmall ? self.killed * site.size : self.powerLosses * site.size)
+            let cuts = Int64(isSmall ? 0 : site.cuts) * 1024
+            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + 4096
+            if site.bytesSent > allowed {
+                self.result.fail("\(site.bytesSent) bytes were sent for \(site.size), and \(allowed) are allowed")
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileStorage
+import Platform
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+/// Downloads by the engine to the disk, as by `martlet get`: started again after each kill, until the files are there.
+package struct DownloadWorld: World {
+    package static let kind = "download"
+
+    package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
+        let life = DownloadLife(&recipe, trace)
+        return FileCalls.simulating(life.disk) { life.live() }
+    }
+}
+
+/// One download world from its beginning to its end.
+final class DownloadLife {
+    static let directory = "downloads"
+    /// The number of pieces of work after which a world is said not to end.
+    static let mostSteps = 400_000
+    /// The number of times that the user starts the command.
+    static let mostRuns = 7
+
+    let scheduler: Scheduler
+    let network: SimulatedNetwork
+    let disk: SimulatedDisk
+    let trace: Trace
+    let sites: [Site]
+    let wishes: DownloadWishes
+    let kills: [(kill: Kill, losesPower: Bool)]
+    let hands: Hands
+    let faults: DiskFaults
+    let twinDelay: Int64?
+    let actions: [(time: Int64, action: UserAction)]
+
+    var command: Command?
+    var twin: Command?
+    var runs = 0
+    var killed = 0
+    var powerLosses = 0
+    var processes = 0
+    var endings: [Command.Ending] = []
+    /// How each job ended last; `nil` if it has not.
+    var last: [Command.Ending?]
+    var wasCancelled: Set<Int> = []
+    var mutations = 0
+    var deadline: [Kill] = []
+    var result = WorldEnd()
+
+    init(_ recipe: inout Recipe, _ trace: Trace) {
+        let scheduler = Scheduler(seed: recipe.draw(0...UInt64.max))
+        self.scheduler = scheduler
+        self.trace = trace
+        trace.time = { scheduler.now }
+        self.network = SimulatedNetwork(scheduler, trace)
+        self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
+            Scheduler.epoch * 1_000_000_000 + scheduler.now
+        }
+        let kind = recipe.pick(Site.Kind.allCases.map { ($0.weight, $0) })
+        let count = recipe.draw(0...9) == 0 ? recipe.draw(2...4) : 1
+        var sites: [Site] = []
+        for number in 0..<count {
+            // Both sides of 256 KiB: smaller files are stored otherwise.
+            let isSmall = recipe.draw(0...9) < (kind == .honest ? 4 : kind == .parallel ? 0 : 2) || number > 0
+            let size = isSmall ? recipe.draw(1...250 << 10) : recipe.draw(260 << 10...600 << 10)
+            sites.append(
+                Site(&recipe, kind: kind, number: number, size: max(size, 4096), scheduler: scheduler, trace: trace)
+            )
+        }
+        self.sites = sites
+        self.wishes = DownloadWishes(&recipe, sites: sites)
+        self.last = Array(repeating: nil, count: sites.count)
+        self.kills = Self.kills(&recipe, kind, sites[0].size)
+        self.hands = Hands(&recipe, sites: sites, disk: self.disk, scheduler: scheduler)
+        self.faults = DiskFaults(&recipe, disk: self.disk, scheduler: scheduler, isRare: kind == .honest)
+        let twinDelay = Int64(recipe.draw(0...500)) * 1_000_000
+        self.twinDelay =
+            recipe.has(oneIn: 15, "a second process downloads the same after \(twinDelay / 1_000_000) ms")
+            ? twinDelay : nil
+        self.actions = Self.actions(&recipe, jobs: sites.count)
+        self.drawNetwork(&recipe)
+        for site in sites { for host in site.hosts { self.network.servers[host] = site } }
+        for site in sites { trace.add("world", site.text) }
+        for ingredient in recipe.ingredients { trace.add("world", "[\(ingredient.number)] \(ingredient.text)") }
+        scheduler.onProcess = { [disk = self.disk] in disk.process = $0?.number ?? 0 }
+    }
+
+    private static func kills(
+        _ recipe: inout Recipe,
+        _ kind: Site.Kind,
+        _ size: Int
+    ) -> [(kill: Kill, losesPower: Bool)] {
+        var kills: [(kill: Kill, losesPower: Bool)] = []
+        for place in 0..<3 {
+            let isBefore = recipe.draw(0...1) == 0
+            let kill = recipe.pick([
+                Kill.time(recipe.draw(0...2000) * 1_000_000), .call(recipe.draw(1...60), isBefore: isBefore),
+                .call(recipe.draw(1...25), isBefore: isBefore), .bytes(Int64(recipe.draw(0...size))),
+            ])
+            let losesPower = recipe.draw(0...3) == 0
+            let text = losesPower ? "the machine loses its power" : "the process is killed"
+            if recipe.has(oneIn: kind == .resumed ? 2 : [3, 4, 4][place], "\(text) \(kill.text)") {
+                kills.append((kill, losesPower))
+            }
+        }
+        return kills
+    }
+
+    private static func actions(_ recipe: inout Recipe, jobs: Int) -> [(time: Int64, action: UserAction)] {
+        var actions: [(time: Int64, action: UserAction)] = []
+        for _ in 0..<3 {
+            let time = Int64(recipe.draw(0...1500)) * 1_000_000
+            let (job, length) = (recipe.draw(0...jobs - 1), Int64(recipe.draw(0...3000)) * 1_000_000)
+            let action = recipe.pick([
+                UserAction.pause(job: job, for: length), .pauseAll(for: length),
+                .cancel(job: job, keeping: recipe.draw(0...1) == 0), .limit(transfers: recipe.draw(1...5)),
+                .rate(recipe.draw(0...1) == 0 ? nil : Int64(recipe.draw(50...500)) << 10),
+                .priority(job: job, recipe.pick([.low, .normal, .high])), .connections(recipe.draw(1...4)),
+            ])
+            if recipe.has(oneIn: 12, "after \(time / 1_000_000) ms the user \(action.text)") {
+                actions.append((time, action))
+            }
+        }
+        return actions
+    }
+
+    private func drawNetwork(_ recipe: inout Recipe) {
+        self.network.roundTrip = recipe.pick([200_000, 2_000_000, 20_000_000, 150_000_000])
+        self.network.piece = recipe.pick([8, 16, 48, 64]) << 10
+        if recipe.has(oneIn: 10, "idle connections are closed by the server") { self.network.staleOneIn = 3 }
+        if recipe.has(oneIn: 30, "connections fail for want of descriptors") { self.network.shortageOneIn = 6 }
+        for _ in 0..<2 {
+            let start = Int64(recipe.draw(0...1500)) * 1_000_000
+            let length = Int64(
+                recipe.pick([recipe.draw(10...500), recipe.draw(1000...20_000), recipe.draw(30_000...300_000)])
+            )
+            let isAll = recipe.draw(0...2) == 0
+            let code = recipe.pick([
+                TransportError.Code.refused, .unreachable, .connectTimeout, .nameResolution, .connect,
+            ])
+            let breaks = recipe.draw(0...1) == 0
+            let host = isAll ? nil : recipe.pick(self.sites[0].hosts)
+            let text = "\(host ?? "every host") is out (\(code.rawValue)) from \(start / 1_000_000) ms for \(length) ms"
+            if recipe.has(oneIn: 8, breaks ? "\(text), and connections break" : text) {
+                self.network.outages.append(
+                    SimulatedNetwork.Outage(
+                        host: host,
+                        time: start..<start + length * 1_000_000,
+                        code: code,
+                        breaksConnections: breaks
+                    )
+                )
+            }
+        }
+    }
+
+    // MARK: Living
+
+    func live() -> WorldEnd {
+        self.disk.onCall = { [unowned self] in self.fault($0) }
+        self.disk.onKill = { [unowned self] in self.processDied($0) }
+        self.network.onDelivered = { [unowned self] process, count in
+            if let command, command.process.number == process { command.arrived(count) }
+        }
+        self.hands.prepare()
+        for (time, action) in self.actions { self.scheduler.schedule(after: time) { self.perform(action) } }
+        self.start()
+        if let twinDelay { self.scheduler.schedule(after: twinDelay) { self.startTwin() } }
+        while self.scheduler.steps < Self.mostSteps {
+            guard self.scheduler.step() else { break }
+            self.afterStep()
+        }
+        self.finish()
+        return self.result
+    }
+
+    /// Starts the command for every job that is not done.
+    private func start() {
+        self.runs += 1
+        self.mutations = 0
+        self.trace.add("user", "starts the command")
+        let command = self.newCommand()
+        self.command = command
+        command.add(self.last.indices.filter { !(self.last[$0]?.isDone ?? false) && !self.wasCancelled.contains($0) })
+        let place = self.runs - 1
+        if place < self.kills.count {
+            switch self.kills[place].kill {
+            case .time(let time): self.scheduler.schedule(after: time, in: command.process) { self.kill(command) }
+            case .bytes, .call: break
+            }
+        }
+    }
+
+    private func startTwin() {
+        self.trace.add("user", "starts a second process")
+        let twin = self.newCommand()
+        self.twin = twin
+        twin.add(Array(self.last.indices))
+    }
+
+    private func newCommand() -> Command {
+        self.processes += 1
+        return Command(self, SimulatedProcess(number: self.processes))
+    }
+
+    private func afterStep() {
+        if let command, !command.process.isAlive { self.ended(command) }
+        if let twin, !twin.process.isAlive {
+            self.twin = nil
+            twin.dispose()
+        }
+    }
+
+    /// A process has exited or was killed.
+    private func ended(_ command: Command) {
+        self.command = nil
+        let place = self.runs - 1
+        let wasKilled = !command.hasExited
+        command.dispose()
+        self.disk.endProcess(command.process.number)
+        if wasKilled, place < self.kills.count, self.kills[place].losesPower {
+            self.trace.add("world", "the machine loses its power")
+            self.powerLosses += 1
+            if let twin { twin.process.kill() }
+            self.disk.losePower()
+        }
+        var isAgain = wasKilled
+        if !wasKilled {
+            let hasFailed = self.last.indices.contains {
+                !(self.last[$0]?.isDone ?? false) && !self.wasCancelled.contains($0)
+            }
+            isAgain = hasFailed && self.wishes.triesAgain
+            if !hasFailed, self.sites[0].kind == .again, self.sites[0].steps == 0 {
+                for site in self.sites { site.steps += 1 }
+                self.judgeFiles()
+                self.last = self.last.map { _ in nil }
+                isAgain = true
+            }
+        }
+        guard isAgain, self.runs < Self.mostRuns else { return }
+        self.scheduler.schedule(after: Int64.random(in: 0...3_000_000_000, using: &self.scheduler.random)) {
+            self.start()
+        }
+    }
+
+    // MARK: Kills
+
+    private func kill(_ command: Command) {
+        guard command.process.isAlive, !command.hasExited else { return }
+        self.trace.add("world", "process \(command.process.number) is killed")
+        self.killed += 1
+        command.process.kill()
+    }
+
+    private func processDied(_ number: Int) {
+        guard let command, command.process.number == number else { return }
+        self.kill(command)
+    }
+
+    /// Decides about a call of the file system.
+    private func fault(_ call: DiskCall) -> DiskFault {
+        guard let command, command.process.number == call.process, command.process.isAlive else {
+            return self.faults.fault(call)
+        }
+        let place = self.runs - 1
+        if call.changes {
+            self.mutations += 1
+            if place < self.kills.count, case .call(let number, let isBefore) = self.kills[place].kill,
+                number == self.mutations
+            {
+                return isBefore ? .killBefore : .killAfter
+            }
+        }
+        return self.faults.fault(call)
+    }
+
+    /// Bytes were received: they may be the last ones.
+    func received(_ command: Command) {
+        let place = self.runs - 1
+        guard self.command === command, place < self.kills.count, case .bytes(let count) = self.kills[place].kill,
+            command.received >= count
+        else { return }
+        self.kill(command)
+    }
+
+    // MARK: The user
+
+    private func perform(_ action: UserAction) {
+        guard let command, command.process.isAlive else { return }
+        self.trace.add("user", action.text)
+        self.scheduler.perform(as: command.process) { command.perform(action) }
+    }
+}

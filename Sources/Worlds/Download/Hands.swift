@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import TransferCore
+import TransferTesting
+
+/// The files of others in the directory: some are there from the beginning, others appear or change meanwhile.
+final class Hands {
+    private struct Gift {
+        var time: Int64?
+        var path: String
+        var bytes: [UInt8]
+        /// Whether it is (a part of) the resource under its final name.
+        var isOfResource: Bool
+    }
+
+    private let disk: SimulatedDisk
+    private let scheduler: Scheduler
+    private var gifts: [Gift] = []
+    /// The files of others that exist: Martlet must not touch them.
+    private(set) var foreign: [String: [UInt8]] = [:]
+    /// The files that Martlet may take for (a part of) the resource.
+    private(set) var ofResource: Set<String> = []
+    /// Whether anything of others was there at any time.
+    var isEmpty: Bool { self.gifts.isEmpty }
+    /// Whether there was a file under one of the final names.
+    private(set) var hadFinal = false
+
+    init(_ recipe: inout Recipe, sites: [Site], disk: SimulatedDisk, scheduler: Scheduler) {
+        self.disk = disk
+        self.scheduler = scheduler
+        let site = sites[0]
+        let name = "\(DownloadLife.directory)/file.bin"
+        let version = recipe.draw(0...site.contents.count - 1)
+        let content = site.contents[version].bytes
+        let kind = recipe.pick(["half", "half", "half", "foreign half", "complete", "complete", "longer"])
+        let part = Int(Double(content.count) * Double(recipe.draw(1...99)) / 100)
+        let foreign = SimulatedContent.random(part, using: &recipe.random)
+        let more = SimulatedContent.random(5000, using: &recipe.random)
+        if recipe.has(oneIn: site.kind == .exists ? 1 : 25, "a file is there already: \(kind) of version \(version)") {
+            let bytes =
+                switch kind {
+                case "half": Array(content[..<part])
+                case "foreign half": foreign
+                case "longer": content + more
+                default: content
+                }
+            self.gifts.append(Gift(time: nil, path: name, bytes: bytes, isOfResource: true))
+        }
+        for suffix in ["", ".part", ".part.journal", ".1"] {
+            let time = Int64(recipe.draw(0...2000)) * 1_000_000
+            let isThere = recipe.draw(0...1) == 0
+            let bytes = SimulatedContent.random(recipe.draw(0...70_000), using: &recipe.random)
+            let when = isThere ? "is there" : "appears after \(time / 1_000_000) ms"
+            if recipe.has(oneIn: 30, "another program's file.bin\(suffix) \(when)") {
+                self.gifts.append(
+                    Gift(time: isThere ? nil : time, path: name + suffix, bytes: bytes, isOfResource: false)
+                )
+            }
+        }
+    }
+
+    /// Puts what is there from the beginning, and schedules the rest.
+    func prepare() {
+        for gift in self.gifts {
+            if let time = gift.time {
+                self.scheduler.schedule(after: time) { self.put(gift) }
+            } else {
+                self.put(gift)
+            }
+        }
+    }
+
+    private func put(_ gift: Gift) {
+        // Another program does not replace a file of ours.
+        guard self.disk.contents(gift.path) == nil else { return }
+        self.disk.put(gift.path, gift.bytes)
+        if !gift.path.hasSuffix(".part"), !gift.path.hasSuffix(".journal") { self.hadFinal = true }
+        if gift.isOfResource {
+            self.ofResource.insert(gift.path)
+            self.foreign[gift.path] = gift.bytes
+        } else {
+            self.foreign[gift.path] = gift.bytes
+        }
+    }
+}
