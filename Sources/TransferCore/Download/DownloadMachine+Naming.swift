@@ -242,6 +242,8 @@ extension DownloadMachine {
         let mayCommit = self.mayCommit(fetching)
         // The URL serves several versions, or the bytes cannot be verified, or are known to differ.
         fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !mayCommit
+        // Counted with its response: attempts that get none, as in an outage, are no restarts.
+        fetching.owesRestart = facts.isUnreliable && plan.completed > 0
         self.resumedFrom = plan.completed
         self.phase = .fetching(fetching)
         // A second partial file left by a killed process has fewer bytes than this one.
@@ -249,7 +251,7 @@ extension DownloadMachine {
         if !facts.differing.isEmpty { self.avoidSources(facts.differing) }
         if plan.isComplete, mayCommit {
             self.commit(now)
-        } else if !facts.isUnreliable || plan.completed == 0 || self.mayRestart(Self.alternation(facts)) {
+        } else {
             self.launchFirst(.fetch, now)
         }
         return self.takeActions()

@@ -78,7 +78,7 @@ extension DownloadMachine {
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
             if !isEmpty {
                 // A response to a restart is counted already.
-                if !fetching.requestsWhole, !self.mayRestart(reason) { return }
+                if !fetching.requestsWhole || fetching.owesRestart, !self.mayRestart(reason) { return }
                 self.note("\(reason): restarting")
             }
             self.replace(index, head, response, of: held, beside: false, part: part)
@@ -93,7 +93,7 @@ extension DownloadMachine {
         case .beside(let reason):
             if isEmpty { return self.replace(index, head, response, of: held, beside: false, part: part) }
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
-            if !fetching.requestsWhole, !self.mayRestart(reason) { return }
+            if !fetching.requestsWhole || fetching.owesRestart, !self.mayRestart(reason) { return }
             self.note("\(reason): restarting, while the received data is kept")
             self.replace(index, head, response, of: held, beside: true, part: part)
         }
@@ -199,6 +199,7 @@ extension DownloadMachine {
         self.retire(index, keepsSlot: true)
         for other in self.requests.indices.reversed() { self.retire(other) }
         self.fetching?.requestsWhole = true
+        self.fetching?.owesRestart = false
         self.launchFirst(.fetch, afterClosing: true, now)
     }
 

@@ -20,6 +20,8 @@ struct Fetching: Sendable {
     var verifiedLength = true
     /// Whether the next request is for the whole, because the held bytes may be of another version.
     var requestsWhole = false
+    /// Whether the response that replaces the held bytes is a restart that has not been counted yet.
+    var owesRestart = false
     /// Whether the next request must confirm that the file ends at the end of the held bytes.
     var probesEnd = false
     /// Whether the partial file was created by a transfer of another URL.

@@ -232,7 +232,7 @@ extension Site {
             case .same: 1_750_000_000
             case .nodeOld: 1_750_000_000 + 86_400 * Int64(version) + 1000 * Int64(node) + 7
             case .each: now - 3600 - Int64.random(in: 0..<80_000, using: &generator)
-            case .young: now
+            case .young: epoch
             case .youngSame, .youngLate: epoch
             case .futureSame: epoch + 86_400
             case .none, .flicker, .onlyWhole, .onlyParts, .firstWhole: nil
