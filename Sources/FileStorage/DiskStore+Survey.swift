@@ -6,7 +6,7 @@ extension DiskStore {
     /// The device number of the file's directory.
     public func fileSystem(of target: FileTarget) -> UInt64? {
         var status = stat()
-        guard stat(target.directory.isEmpty ? "." : target.directory, &status) == 0 else { return nil }
+        guard FileCalls.stat(target.directory.isEmpty ? "." : target.directory, &status) == 0 else { return nil }
         return UInt64(truncatingIfNeeded: status.st_dev)
     }
 

@@ -16,7 +16,7 @@ public final class DiskStore: FileStore {
 
     /// Creates a store.
     public convenience init() {
-        self.init(bootID: .current(), unnamedFiles: access("/proc/self/fd", F_OK) == 0)
+        self.init(bootID: .current(), unnamedFiles: FileCalls.access("/proc/self/fd", F_OK) == 0)
     }
 
     /// - Parameters:

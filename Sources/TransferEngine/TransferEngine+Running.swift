@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Platform
 internal import Synchronization
 internal import TransferCore
 
@@ -189,6 +190,7 @@ extension EngineMachine.Tally {
 extension EngineMachine.Failure {
     fileprivate init(_ failure: TransferFailure, of transfer: Transfer) {
         var evidence = failure.evidence
+        var random = SystemRandom()
         if evidence?.cause == .errors { evidence?.resource = transfer.source.hashValue }
         self.init(
             evidence,
@@ -196,7 +198,7 @@ extension EngineMachine.Failure {
             isShortage: failure.isShortage,
             message: failure.message,
             retryAfter: failure.retryAfter,
-            jitter: Double.random(in: 0...1)
+            jitter: Double.random(in: 0...1, using: &random)
         )
         self.awaitsFile = failure.awaitedFile != nil
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Platform
+
 /// A transfer's identifier in the daemon, as in aria2: 64 bits, written as 16 hexadecimal digits; never zero.
 public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.
@@ -23,7 +25,10 @@ public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 
     /// A random identifier.
-    public static func random() -> GID { GID(number: UInt64.random(in: 1...UInt64.max)) }
+    public static func random() -> GID {
+        var random = SystemRandom()
+        return GID(number: UInt64.random(in: 1...UInt64.max, using: &random))
+    }
 
     private init(number: UInt64) { self.rawValue = number }
 

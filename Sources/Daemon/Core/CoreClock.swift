@@ -11,9 +11,7 @@ package struct CoreClock: Sendable {
     /// The system's clock and time zone.
     package init() {
         self.now = {
-            var time = timespec()
-            clock_gettime(CLOCK_REALTIME, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+            Double(FileCalls.nanoseconds(of: CLOCK_REALTIME)) / 1e9
         }
         self.local = {
             var seconds = time(nil)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Platform
 internal import TransferCore
 
 /// A report that is open, locked and read, with its origin checked.
@@ -61,6 +62,6 @@ struct ReportOpening: ~Copyable {
     }
 
     private static func newID() -> String {
-        Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
+        Hexadecimal.encode(SystemRandom.bytes(12))
     }
 }

@@ -297,11 +297,7 @@ package final class DatasetRun: Sendable {
     }
 
     /// Milliseconds since 1970.
-    static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    static var now: Int64 { FileCalls.nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
 }
 
 extension TransferFailure {

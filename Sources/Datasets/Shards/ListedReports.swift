@@ -60,7 +60,7 @@ struct ListedReports {
 
         init?(of path: String) {
             var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+            guard FileCalls.stat(path, &status) == 0 else { return nil }
             self.init(status)
         }
     }
@@ -181,7 +181,7 @@ struct ListedReports {
     private static func isAbout(_ directory: DirectoryHandle, _ origin: ReportOrigin) -> Bool {
         guard let path = JSON.object(origin.terms)["shards"]?.string else { return false }
         var status = stat()
-        guard fstat(directory.raw, &status) == 0 else { return false }
+        guard FileCalls.fstat(directory.raw, &status) == 0 else { return false }
         return Identity(of: path) == Identity(status)
     }
 }

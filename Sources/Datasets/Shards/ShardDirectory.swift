@@ -107,23 +107,17 @@ struct ShardDirectory {
     }
 
     private func entries() throws(StorageError) -> [ShardInventory.Entry] {
-        guard let stream = opendir(self.handle.path) else {
+        guard let names = DirectoryEntries(path: self.handle.path) else {
             throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot read the directory", self.handle.path)
         }
-        defer { closedir(stream) }
         var entries: [ShardInventory.Entry] = []
-        errno = 0
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        while let name = names.next() {
             if ShardName.number(ofFinal: name) != nil || ShardName.number(ofPart: name) != nil {
                 guard let status = try self.handle.status(name) else { continue }
                 entries.append(.init(name: name, isRegular: status.st_mode & S_IFMT == S_IFREG))
             } else {
                 entries.append(.init(name: name, isRegular: false))
             }
-            errno = 0
         }
         guard errno == 0 else {
             throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot read the directory", self.handle.path)

@@ -99,7 +99,9 @@ struct ShardFile {
     /// Copies by copy_file_range(2) as far as the file systems support it, and then through memory.
     private func copy(_ file: FileDescriptor, _ length: Int64, to position: Int64) throws(StorageError) {
         var done: Int64 = 0
-        if lseek(file.raw, 0, SEEK_SET) == 0, lseek(self.descriptor.raw, off_t(position), SEEK_SET) >= 0 {
+        if FileCalls.lseek(file.raw, 0, SEEK_SET) == 0,
+            FileCalls.lseek(self.descriptor.raw, off_t(position), SEEK_SET) >= 0
+        {
             while done < length {
                 let count = KernelCalls.copyRange(file.raw, self.descriptor.raw, Int(min(length - done, 1 << 30)))
                 if count < 0, errno == EINTR { continue }

@@ -84,7 +84,7 @@ extension ShardReportList.Entry {
         let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
         // The name itself can be a symbolic link: the origin is next to the link.
-        guard let resolved = Self.resolve(parent) else {
+        guard let resolved = FileCalls.realpath(parent) else {
             self.init(id: id, path: path, relative: nil)
             return
         }
@@ -92,7 +92,7 @@ extension ShardReportList.Entry {
         self.init(
             id: id,
             path: absolute,
-            relative: Self.resolve(directory).map { Self.relative(absolute, from: $0) }
+            relative: FileCalls.realpath(directory).map { Self.relative(absolute, from: $0) }
         )
     }
 
@@ -102,12 +102,5 @@ extension ShardReportList.Entry {
         let base = directory.split(separator: "/")
         let common = zip(target, base).prefix { $0 == $1 }.count
         return (Array(repeating: "..", count: base.count - common) + target.dropFirst(common)).joined(separator: "/")
-    }
-
-    /// Calls realpath(3).
-    private static func resolve(_ path: String) -> String? {
-        guard let resolved = realpath(path, nil) else { return nil }
-        defer { free(resolved) }
-        return String(cString: resolved)
     }
 }

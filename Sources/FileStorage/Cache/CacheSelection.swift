@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Crypto
+internal import Platform
 package import TransferCore
 
 /// A request as it selects stored responses.
@@ -31,7 +32,7 @@ package struct CacheSelection: Hashable, Sendable {
 
     /// Creates the selection of a response by its request; `nil` if no request can select it.
     package init?(request: CacheRequest, response: HeaderFields) {
-        self.init(salt: (0..<16).map { _ in UInt8.random(in: 0...255) }, request: request, response: response)
+        self.init(salt: SystemRandom.bytes(16), request: request, response: response)
     }
 
     private init?(salt: [UInt8], request: CacheRequest, response: HeaderFields) {

@@ -57,7 +57,7 @@ package final class DiskResponseStore: ResponseStore {
     // MARK: Reading
 
     package func open(_ key: CacheKey) -> CachedEntry? {
-        let raw = Platform.open(self.path(key.fileName), Self.readFlags)
+        let raw = FileCalls.open(self.path(key.fileName), Self.readFlags)
         guard raw >= 0 else { return nil }
         let file = FileDescriptor(raw)
         guard let entry = Self.read(file, key) else {
@@ -73,7 +73,7 @@ package final class DiskResponseStore: ResponseStore {
         let count = self.uses.wrappingAdd(1, ordering: .relaxed).oldValue
         let time = timespec(tv_sec: Int(self.clock()), tv_nsec: (count & Int.max) % 1_000_000 * 1000)
         // It is not important enough to fail.
-        _ = [time, time].withUnsafeBufferPointer { futimens(file.raw, $0.baseAddress) }
+        _ = [time, time].withUnsafeBufferPointer { FileCalls.futimens(file.raw, $0.baseAddress) }
     }
 
     package func selection(of key: CacheKey) -> CacheSelection? { self.header(key)?.selection }
@@ -82,7 +82,7 @@ package final class DiskResponseStore: ResponseStore {
 
     /// The header of an entry, unverified.
     private func header(_ key: CacheKey) -> CacheEntryFormat.Header? {
-        let raw = Platform.open(self.path(key.fileName), Self.readFlags)
+        let raw = FileCalls.open(self.path(key.fileName), Self.readFlags)
         guard raw >= 0 else { return nil }
         return Self.read(FileDescriptor(raw), 0, CacheEntryFormat.headerLength)
             .flatMap { CacheEntryFormat.Header($0, key) }
@@ -134,13 +134,13 @@ package final class DiskResponseStore: ResponseStore {
     func createTemporary() throws(StorageError) -> (FileDescriptor, String) {
         var attempts = 0
         while true {
-            let name = Self.temporaryPrefix + Hexadecimal.encode((0..<8).map { _ in UInt8.random(in: 0...255) })
-            let raw = Platform.open(self.path(name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            let name = Self.temporaryPrefix + Hexadecimal.encode(SystemRandom.bytes(8))
+            let raw = FileCalls.open(self.path(name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if raw >= 0 { return (FileDescriptor(raw), name) }
             let number = errno
             attempts += 1
             switch number {
-            case ENOENT where attempts < 16: _ = mkdir(self.path, 0o700)
+            case ENOENT where attempts < 16: _ = FileCalls.mkdir(self.path, 0o700)
             case EINTR where attempts < 16, EEXIST where attempts < 16: break
             default: throw self.error(number, "cannot create a file in")
             }
@@ -148,12 +148,12 @@ package final class DiskResponseStore: ResponseStore {
     }
 
     func rename(_ name: String, _ key: CacheKey) throws(StorageError) {
-        guard Platform.rename(self.path(name), self.path(key.fileName)) == 0 else {
+        guard FileCalls.rename(self.path(name), self.path(key.fileName)) == 0 else {
             throw self.error(errno, "cannot rename a file in")
         }
     }
 
-    func unlink(_ name: String) { _ = Platform.unlink(self.path(name)) }
+    func unlink(_ name: String) { _ = FileCalls.unlink(self.path(name)) }
 
     // MARK: Removing
 
@@ -198,17 +198,15 @@ package final class DiskResponseStore: ResponseStore {
 
     /// Lists the entries, and removes temporary files that a killed process has left.
     private func list() -> [Listed] {
-        guard let stream = opendir(self.path) else { return [] }
-        defer { closedir(stream) }
+        guard let names = DirectoryEntries(path: self.path) else { return [] }
         var entries: [Listed] = []
-        let now = Int64(time(nil))
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        let now = FileCalls.nanoseconds(of: CLOCK_REALTIME) / 1_000_000_000
+        while let name = names.next() {
             let isTemporary = name.hasPrefix(Self.temporaryPrefix)
             var status = stat()
-            guard isTemporary || CacheKey(fileName: name) != nil, lstat(self.path(name), &status) == 0 else { continue }
+            guard isTemporary || CacheKey(fileName: name) != nil, FileCalls.lstat(self.path(name), &status) == 0 else {
+                continue
+            }
             let modified = FileTime.modified(status)
             if isTemporary {
                 if modified < Double(now - Self.temporaryLifetime) { self.unlink(name) }

@@ -4,7 +4,7 @@ import Platform
 extension BootID {
     /// The boot id from `/proc/sys/kernel/random/boot_id`; unknown if that cannot be read.
     static func current() -> BootID {
-        let raw = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        let raw = FileCalls.open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { return .unknown }
         let file = FileDescriptor(raw)
         let text = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer -> [UInt8] in

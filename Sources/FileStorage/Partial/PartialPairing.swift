@@ -18,7 +18,10 @@ struct PartialPairing: Equatable {
     static let attribute = "user.martlet.partial"
 
     /// Creates a new number.
-    static func random() -> Self { PartialPairing(number: .random(in: .min ... .max), inode: nil) }
+    static func random() -> Self {
+        var random = SystemRandom()
+        return PartialPairing(number: random.next(), inode: nil)
+    }
 
     private var text: [UInt8] { Array(String(self.number, radix: 16).utf8) }
 

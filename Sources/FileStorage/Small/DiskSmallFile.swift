@@ -112,7 +112,7 @@ final class DiskSmallFile: SmallFile {
         let number: Int32
         if let temporary = self.state.withLock({ $0.temporary }) {
             // Closing a duplicate makes a network filesystem report a failed write before the rename.
-            let duplicate = FileDescriptor(dup(self.file.raw))
+            let duplicate = FileDescriptor(FileCalls.dup(self.file.raw))
             let closed = duplicate.close()
             number =
                 closed != 0

@@ -19,7 +19,7 @@ extension AtomicFile {
         guard !path.utf8.contains(0) else { return false }
         var raw: Int32
         repeat {
-            raw = Platform.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+            raw = FileCalls.open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         } while raw < 0 && errno == EINTR
         guard raw >= 0 else {
             if errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == EISDIR { return false }

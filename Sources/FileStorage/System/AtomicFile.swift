@@ -107,7 +107,7 @@ public enum AtomicFile {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = buffer.withUnsafeMutableBytes { Platform.read(file.raw, $0.baseAddress, $0.count) }
+            let count = buffer.withUnsafeMutableBytes { FileCalls.read(file.raw, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read", path)
@@ -122,7 +122,7 @@ public enum AtomicFile {
 
     private static func open(_ path: String) throws(StorageError) -> FileDescriptor? {
         while true {
-            let raw = Platform.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+            let raw = FileCalls.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
             if raw >= 0 { return FileDescriptor(raw) }
             if errno == ENOENT { return nil }
             if errno != EINTR { throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot open", path) }
@@ -135,7 +135,7 @@ public enum AtomicFile {
         var attempts = 0
         while attempts < 16 {
             let name = DirectoryHandle.temporaryName()
-            let raw = openat(directory.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let raw = FileCalls.openat(directory.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             if raw >= 0 {
                 directory.listing.note(name)
                 return (FileDescriptor(raw), name)
@@ -154,7 +154,7 @@ public enum AtomicFile {
 
     /// Calls fchmod(2); returns 0, also on filesystems without permissions, or the error number.
     private static func setMode(_ file: FileDescriptor, _ mode: UInt32) -> Int32 {
-        while fchmod(file.raw, mode_t(mode & 0o7777)) != 0 {
+        while FileCalls.fchmod(file.raw, mode_t(mode & 0o7777)) != 0 {
             switch errno {
             case EINTR: continue
             case EPERM, ENOTSUP, ENOSYS: return 0

@@ -8,7 +8,7 @@ extension DirectoryHandle {
     static func temporaryName() -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var name = Array(".martlet-".utf8)
-        var random = SystemRandomNumberGenerator()
+        var random = SystemRandom()
         for _ in 0..<8 { name.append(alphabet[Int.random(in: 0..<alphabet.count, using: &random)]) }
         return String(decoding: name, as: UTF8.self)
     }
@@ -33,9 +33,9 @@ extension DirectoryHandle {
             let result = self.link(descriptor, as: temporary)
             if result == EEXIST { continue }
             guard result == 0 else { return result }
-            guard renameat(self.raw, temporary, self.raw, name) == 0 else {
+            guard FileCalls.renameat(self.raw, temporary, self.raw, name) == 0 else {
                 let number = errno
-                _ = unlinkat(self.raw, temporary, 0)
+                _ = FileCalls.unlinkat(self.raw, temporary, 0)
                 return number
             }
             return 0
@@ -49,21 +49,21 @@ extension DirectoryHandle {
     package func rename(_ old: String, to directory: DirectoryHandle, _ new: String, replacing: Bool) -> Int32 {
         defer { directory.listing.note(new) }
         if replacing {
-            return renameat(self.raw, old, directory.raw, new) == 0 ? 0 : errno
+            return FileCalls.renameat(self.raw, old, directory.raw, new) == 0 ? 0 : errno
         }
         if KernelCalls.renameWithoutReplacing(self.raw, old, directory.raw, new) == 0 { return 0 }
         guard errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP else { return errno }
-        if linkat(self.raw, old, directory.raw, new, 0) == 0 {
-            return unlinkat(self.raw, old, 0) == 0 ? 0 : errno
+        if FileCalls.linkat(self.raw, old, directory.raw, new, 0) == 0 {
+            return FileCalls.unlinkat(self.raw, old, 0) == 0 ? 0 : errno
         }
         guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { return errno }
         // The filesystem (FAT) supports neither call: reserve the name with an empty file, then replace that.
         switch directory.open(new, O_WRONLY | O_CREAT | O_EXCL) {
         case .failure(let error): return error.number
         case .success:
-            guard renameat(self.raw, old, directory.raw, new) == 0 else {
+            guard FileCalls.renameat(self.raw, old, directory.raw, new) == 0 else {
                 let number = errno
-                _ = unlinkat(directory.raw, new, 0)
+                _ = FileCalls.unlinkat(directory.raw, new, 0)
                 return number
             }
             return 0

@@ -48,7 +48,7 @@ package final class DirectoryHandle: Sendable {
     }
 
     private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
-        var raw = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        var raw = FileCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if raw < 0, errno == EACCES {
             // A directory without read permission; it cannot be synced.
             raw = KernelCalls.openForSearch(path)
@@ -65,13 +65,13 @@ package final class DirectoryHandle: Sendable {
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {
             let parent = made.isEmpty ? "." : made
             made += (made.isEmpty || made.hasSuffix("/") ? "" : "/") + component
-            if mkdir(made, 0o777) == 0 {
+            if FileCalls.mkdir(made, 0o777) == 0 {
                 parents.append(parent)
             } else if errno != EEXIST && errno != EISDIR {
                 var status = stat()
                 let number = errno
                 // Existing parents that are read-only or forbidden do not matter.
-                if stat(made, &status) == 0 { continue }
+                if FileCalls.stat(made, &status) == 0 { continue }
                 throw StorageError(
                     errno: number,
                     otherwise: .cannotCreateDirectory,
@@ -91,7 +91,7 @@ package final class DirectoryHandle: Sendable {
     /// openat(2) with `O_NOFOLLOW` and `O_CLOEXEC`; returns the descriptor or the error number.
     package func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
-            let raw = openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
+            let raw = FileCalls.openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
             if raw >= 0 {
                 // After the call: an earlier listing does not have the name, a later one does.
                 if flags & O_CREAT != 0 { self.listing.note(name) }
@@ -115,7 +115,7 @@ package final class DirectoryHandle: Sendable {
     /// fstatat(2) of a name without following a link; returns `nil` if it does not exist.
     package func status(_ name: String) throws(StorageError) -> stat? {
         var status = stat()
-        if fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
+        if FileCalls.fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
         if errno == ENOENT { return nil }
         throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot examine", self.path(name))
     }
@@ -125,7 +125,7 @@ package final class DirectoryHandle: Sendable {
 
     /// Deletes a name; succeeds if it does not exist.
     package func unlink(_ name: String) throws(StorageError) {
-        if unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
+        if FileCalls.unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
     }
 

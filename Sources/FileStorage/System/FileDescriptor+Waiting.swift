@@ -16,7 +16,7 @@ extension FileDescriptor {
             guard waited < Self.patience else {
                 throw StorageError(.inputOutput, "'\(path)' is locked by another process; end it and try again")
             }
-            usleep(2000)
+            FileCalls.sleep(microseconds: 2000)
             waited += 2
         }
     }

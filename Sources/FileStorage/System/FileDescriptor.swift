@@ -28,19 +28,19 @@ package final class FileDescriptor: Sendable {
         let raw = self.number.exchange(-1, ordering: .relaxed)
         guard raw >= 0 else { return 0 }
         // On Linux, close(2) releases the descriptor even if it fails with EINTR, so it is never repeated.
-        return Platform.close(raw) == 0 || errno == EINTR ? 0 : errno
+        return FileCalls.close(raw) == 0 || errno == EINTR ? 0 : errno
     }
 
     /// The result of fstat(2), or `nil` if it fails.
     package func status() -> stat? {
         var status = stat()
-        return fstat(self.raw, &status) == 0 ? status : nil
+        return FileCalls.fstat(self.raw, &status) == 0 ? status : nil
     }
 
     /// The result of fstat(2); throws if it fails, because the file is then unknown, not absent.
     func requiredStatus(of path: String) throws(StorageError) -> stat {
         var status = stat()
-        if fstat(self.raw, &status) == 0 { return status }
+        if FileCalls.fstat(self.raw, &status) == 0 { return status }
         throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot examine", path)
     }
 
@@ -50,7 +50,7 @@ package final class FileDescriptor: Sendable {
         var left = bytes.count
         var position = offset
         while left > 0 {
-            let count = pwrite(self.raw, next, left, off_t(position))
+            let count = FileCalls.pwrite(self.raw, next, left, off_t(position))
             if count > 0 {
                 next += count
                 left -= count
@@ -70,7 +70,7 @@ package final class FileDescriptor: Sendable {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
         while filled < buffer.count {
-            let count = pread(self.raw, base + filled, buffer.count - filled, off_t(offset) + off_t(filled))
+            let count = FileCalls.pread(self.raw, base + filled, buffer.count - filled, off_t(offset) + off_t(filled))
             if count > 0 {
                 filled += count
             } else if count == 0 {
@@ -86,15 +86,15 @@ package final class FileDescriptor: Sendable {
     package func syncData() -> Int32 { Self.repeated { FileSync.syncData(self.raw) } }
 
     /// Syncs data and metadata; returns 0 or the error number.
-    package func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
+    package func sync() -> Int32 { Self.repeated { FileCalls.fsync(self.raw) } }
 
     /// Sets the size; returns 0 or the error number.
-    package func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, off_t(length)) } }
+    package func truncate(_ length: Int64) -> Int32 { Self.repeated { FileCalls.ftruncate(self.raw, off_t(length)) } }
 
     /// Sets the modification time without changing the access time; returns 0 or the error number.
     func setModified(_ seconds: Int64) -> Int32 {
         let times = [timespec.omitted, timespec(tv_sec: Int(seconds), tv_nsec: 0)]
-        return times.withUnsafeBufferPointer { futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
+        return times.withUnsafeBufferPointer { FileCalls.futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
     }
 
     /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file.

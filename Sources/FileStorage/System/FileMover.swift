@@ -26,11 +26,11 @@ public enum FileMover {
         case EXDEV: try self.copy(from, oldName, to, newName, replacing: replacing)
         case let number: throw StorageError(errno: number, otherwise: .cannotCreate, "cannot move to", new)
         }
-        _ = unlinkat(from.raw, oldName, 0)
+        _ = FileCalls.unlinkat(from.raw, oldName, 0)
     }
 
     /// Deletes a file; errors are ignored.
-    public static func remove(_ path: String) { _ = unlink(path) }
+    public static func remove(_ path: String) { _ = FileCalls.unlink(path) }
 
     private static func split(_ path: String) -> (directory: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
@@ -48,10 +48,10 @@ public enum FileMover {
         let temporary = try self.bring(oldName, of: from, to: to)
         let named = to.rename(temporary, to: to, newName, replacing: replacing)
         guard named == 0 else {
-            _ = unlinkat(to.raw, temporary, 0)
+            _ = FileCalls.unlinkat(to.raw, temporary, 0)
             throw StorageError(errno: named, otherwise: .cannotCreate, "cannot move to", to.path(newName))
         }
-        _ = fsync(to.raw)
+        _ = FileCalls.fsync(to.raw)
     }
 
     /// Copies a file to another filesystem and syncs the copy; blocks.
@@ -78,14 +78,14 @@ public enum FileMover {
             }
             let temporary = DirectoryHandle.temporaryName()
             if directory.link(copy, as: temporary) == 0 { return temporary }
-            guard lseek(source.raw, 0, SEEK_SET) == 0 else {
+            guard FileCalls.lseek(source.raw, 0, SEEK_SET) == 0 else {
                 throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read", from.path(name))
             }
         }
         let (copy, temporary) = try directory.createTemporary()
         let number = Self.copy(source, copy)
         guard number == 0 else {
-            _ = unlinkat(directory.raw, temporary, 0)
+            _ = FileCalls.unlinkat(directory.raw, temporary, 0)
             throw StorageError(errno: number, otherwise: .inputOutput, "cannot write to", directory.path)
         }
         return temporary
@@ -103,13 +103,13 @@ public enum FileMover {
         // Copies the rest, or all bytes, through memory: both offsets are where copy_file_range(2) stopped.
         return withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer in
             while true {
-                let count = read(source.raw, buffer.baseAddress, buffer.count)
+                let count = FileCalls.read(source.raw, buffer.baseAddress, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 guard count >= 0 else { return errno }
-                if count == 0 { return fsync(target.raw) == 0 ? 0 : errno }
+                if count == 0 { return FileCalls.fsync(target.raw) == 0 ? 0 : errno }
                 var offset = 0
                 while offset < count {
-                    let written = write(target.raw, buffer.baseAddress.map { $0 + offset }, count - offset)
+                    let written = FileCalls.write(target.raw, buffer.baseAddress.map { $0 + offset }, count - offset)
                     if written < 0, errno == EINTR { continue }
                     guard written >= 0 else { return errno }
                     offset += written

@@ -6,7 +6,7 @@ package enum FileTime {
     /// The modification time of a regular file in seconds since 1970; `nil` if the path is not one.
     package static func modified(_ path: String) -> Int64? {
         var facts = stat()
-        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard FileCalls.stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int64(facts.modificationTime.tv_sec)
     }
 

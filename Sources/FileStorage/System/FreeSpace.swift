@@ -8,7 +8,7 @@ package enum FreeSpace {
     /// The number of bytes that an unprivileged user can still write, or `nil` if the filesystem does not report it.
     package static func bytes(_ descriptor: FileDescriptor) -> Int64? {
         var status = statvfs()
-        guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
+        guard FileCalls.fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         return overflow ? .max : Int64(clamping: bytes)
     }

@@ -44,7 +44,7 @@ package struct LineLog: Sendable {
     /// Whether the file has another length than this value knows; stat(2).
     package var hasChanged: Bool {
         var status = stat()
-        guard stat(self.path, &status) == 0 else { return self.end > 0 }
+        guard FileCalls.stat(self.path, &status) == 0 else { return self.end > 0 }
         return Int64(status.st_size) != self.end
     }
 
@@ -120,7 +120,7 @@ package struct LineLog: Sendable {
     package mutating func append(_ payload: [UInt8]) throws(StorageError) -> Bool {
         guard self.end > 0 else { return false }
         if self.isTorn {
-            guard truncate(self.path, off_t(self.end)) == 0 else { return false }
+            guard FileCalls.truncate(self.path, off_t(self.end)) == 0 else { return false }
             self.isTorn = false
         }
         let line = Self.encode(payload)

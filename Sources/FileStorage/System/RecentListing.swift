@@ -55,11 +55,7 @@ final class RecentListing: Sendable {
     /// The maximum number of entries; in larger directories names are looked up one by one, which costs less.
     private static let limit = 50_000
 
-    private static var now: Int64 {
-        var time = timespec()
-        clock_gettime(ClockNumber.coarse, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-    }
+    private static var now: Int64 { FileCalls.nanoseconds(of: ClockNumber.coarse) }
 
     private enum Listing {
         case names(Set<UInt64>)
@@ -69,27 +65,15 @@ final class RecentListing: Sendable {
     }
 
     private static func list(_ directory: DirectoryHandle) -> Listing {
-        let raw = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let raw = FileCalls.openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { return .unreadable }
-        guard let stream = fdopendir(raw) else {
-            close(raw)
-            return .unreadable
-        }
-        defer { closedir(stream) }
+        guard let entries = DirectoryEntries(raw) else { return .unreadable }
         var names: Set<UInt64> = []
-        while true {
-            // readdir(3) returns NULL both at the end and if it fails; only errno distinguishes them.
-            errno = 0
-            guard let entry = readdir(stream) else {
-                if errno != 0 { return .unreadable }
-                break
-            }
+        while let hash = entries.next({ self.hash($0) }) {
             guard names.count < self.limit else { return .tooLarge }
-            let hash = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                self.hash(bytes.prefix { $0 != 0 })
-            }
             names.insert(hash)
         }
+        guard errno == 0 else { return .unreadable }
         return .names(names)
     }
 

@@ -15,7 +15,9 @@ final class DiskSourceFile: SourceFile {
         }
         // O_NONBLOCK: opening a FIFO must not block this thread.
         var raw: Int32
-        repeat { raw = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) } while raw < 0 && errno == EINTR
+        repeat {
+            raw = FileCalls.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        } while raw < 0 && errno == EINTR
         guard raw >= 0 else { throw Self.cannotOpen(path, errno) }
         self.file = FileDescriptor(raw)
         self.path = path
@@ -23,7 +25,7 @@ final class DiskSourceFile: SourceFile {
             throw StorageError(.cannotOpen, "cannot send '\(path)': it is not a regular file")
         }
         var byte: UInt8 = 0
-        if status.st_size == 0, pread(raw, &byte, 1, 0) > 0 {
+        if status.st_size == 0, FileCalls.pread(raw, &byte, 1, 0) > 0 {
             // A file of proc(5) or sysfs(5): it would be sent as an empty file.
             throw StorageError(
                 .cannotOpen,

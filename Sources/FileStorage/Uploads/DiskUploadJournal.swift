@@ -54,14 +54,14 @@ package final class DiskUploadJournal: UploadJournal {
     /// Replaces the record; see ``AtomicFile``.
     package func write(_ record: UploadRecord) throws(StorageError) {
         // Before the first write, the directory does not exist.
-        if access(self.directory, F_OK) != 0 { try Self.make(self.directory) }
+        if FileCalls.access(self.directory, F_OK) != 0 { try Self.make(self.directory) }
         try AtomicFile.replace(self.path, with: record.encoded)
     }
 
     /// Deletes the record.
     package func remove() throws(StorageError) {
         let path = self.path
-        guard unlink(path) != 0, errno != ENOENT else { return }
+        guard FileCalls.unlink(path) != 0, errno != ENOENT else { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
     }
 
@@ -72,21 +72,16 @@ package final class DiskUploadJournal: UploadJournal {
     ///
     /// The servers have discarded such uploads by then.
     package static func removeOld(in directory: String, olderThan seconds: Int64) {
-        guard let stream = opendir(directory) else { return }
-        defer { closedir(stream) }
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        guard let entries = DirectoryEntries(path: directory) else { return }
+        let now = FileCalls.nanoseconds(of: CLOCK_REALTIME) / 1_000_000_000
+        while let name = entries.next() {
             guard name.hasSuffix(Self.suffix) || DirectoryHandle.isTemporary(name) else { continue }
             var status = stat()
-            guard fstatat(dirfd(stream), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            guard FileCalls.fstatat(entries.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
                 status.st_mode & S_IFMT == S_IFREG,
-                Int64(now.tv_sec).subtracting(clamping: Int64(status.modificationTime.tv_sec)) > seconds
+                now.subtracting(clamping: Int64(status.modificationTime.tv_sec)) > seconds
             else { continue }
-            unlinkat(dirfd(stream), name, 0)
+            FileCalls.unlinkat(entries.descriptor, name, 0)
         }
     }
 
@@ -96,7 +91,7 @@ package final class DiskUploadJournal: UploadJournal {
         while end < path.endIndex {
             end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
             let part = String(path[..<end])
-            if mkdir(part, 0o700) != 0, errno != EEXIST {
+            if FileCalls.mkdir(part, 0o700) != 0, errno != EEXIST {
                 throw StorageError(
                     errno: errno,
                     otherwise: .cannotCreateDirectory,

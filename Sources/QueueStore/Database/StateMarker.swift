@@ -56,8 +56,8 @@ final class StateMarker: Sendable {
     /// Throws `damaged` if the marker exists but the database's file is missing or empty.
     func checkFile() throws(QueueStoreError) {
         var status = stat()
-        guard stat(self.path, &status) == 0 else { return try self.requireAbsence(self.path) }
-        let isThere = stat(self.database, &status) == 0
+        guard FileCalls.stat(self.path, &status) == 0 else { return try self.requireAbsence(self.path) }
+        let isThere = FileCalls.stat(self.database, &status) == 0
         if !isThere { try self.requireAbsence(self.database) }
         guard !isThere || (status.st_mode & S_IFMT == S_IFREG && status.st_size == 0) else { return }
         throw self.lost(isThere ? "it is empty" : "it is missing")
@@ -106,14 +106,14 @@ final class StateMarker: Sendable {
     }
 
     private func read() throws(QueueStoreError) -> Content? {
-        let file = open(self.path, O_RDONLY | O_CLOEXEC)
+        let file = FileCalls.open(self.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             try self.requireAbsence(self.path)
             return nil
         }
-        defer { close(file) }
+        defer { FileCalls.close(file) }
         let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
-            count = max(0, systemRead(file, buffer.baseAddress, buffer.count))
+            count = max(0, FileCalls.read(file, buffer.baseAddress, buffer.count))
         }
         return Content(String(decoding: bytes, as: UTF8.self))
     }
@@ -124,6 +124,7 @@ final class StateMarker: Sendable {
     ///
     /// If writes fail, both remain unchanged: a loss may then be missed, but is never reported wrongly.
     func advance(_ connection: Connection) {
+        var random = SystemRandom()
         do throws(QueueStoreError) {
             try connection.run(
                 "INSERT INTO facts VALUES ('counter', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
@@ -131,7 +132,7 @@ final class StateMarker: Sendable {
             if try connection.integer("SELECT 1 FROM facts WHERE name = 'identity'") == nil {
                 try connection.run(
                     "INSERT INTO facts VALUES ('identity', ?)",
-                    [Int64.random(in: 1 ... .max)]
+                    [Int64.random(in: 1 ... .max, using: &random)]
                 )
             }
             guard let identity = try connection.integer("SELECT value FROM facts WHERE name = 'identity'"),
@@ -151,27 +152,20 @@ final class StateMarker: Sendable {
     /// Replaces the file atomically; the old content remains if that fails.
     private func write(_ content: Content) {
         let temporary = self.path + ".new"
-        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let file = FileCalls.open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }
         let text = Array(content.text.utf8)
-        let isWritten = systemWrite(file, text, text.count) == text.count && fsync(file) == 0
-        close(file)
-        guard isWritten, rename(temporary, self.path) == 0 else {
-            unlink(temporary)
+        let isWritten = FileCalls.write(file, text, text.count) == text.count && FileCalls.fsync(file) == 0
+        FileCalls.close(file)
+        guard isWritten, FileCalls.rename(temporary, self.path) == 0 else {
+            FileCalls.unlink(temporary)
             return
         }
-        let directory = open(DatabaseFile.directory(of: self.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let directory = FileCalls.open(DatabaseFile.directory(of: self.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if directory >= 0 {
-            fsync(directory)
-            close(directory)
+            FileCalls.fsync(directory)
+            FileCalls.close(directory)
         }
         self.written.withLock { $0 = content }
     }
 }
-
-// Methods above hide the system functions of the same names.
-private func systemRead(_ file: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int) -> Int {
-    read(file, buffer, count)
-}
-
-private func systemWrite(_ file: Int32, _ bytes: [UInt8], _ count: Int) -> Int { write(file, bytes, count) }

@@ -26,12 +26,12 @@ struct UploadNotes: Sendable {
 
     /// Stores durably that a transfer's request has started.
     func begun(_ id: GID) throws(StorageError) {
-        if faccessat(AT_FDCWD, self.directory, F_OK, 0) != 0 { mkdir(self.directory, 0o700) }
+        if FileCalls.access(self.directory, F_OK) != 0 { FileCalls.mkdir(self.directory, 0o700) }
         try AtomicFile.replace(self.path(id), with: [])
     }
 
     /// Whether a transfer's request is recorded as started.
-    func isBegun(_ id: GID) -> Bool { faccessat(AT_FDCWD, self.path(id), F_OK, 0) == 0 }
+    func isBegun(_ id: GID) -> Bool { FileCalls.access(self.path(id), F_OK) == 0 }
 
     /// Whether a transfer's request was started and its outcome is unknown.
     ///
@@ -43,7 +43,7 @@ struct UploadNotes: Sendable {
     }
 
     /// Deletes the note, when the request's outcome is known.
-    func clear(_ id: GID) { unlink(self.path(id)) }
+    func clear(_ id: GID) { FileCalls.unlink(self.path(id)) }
 
     /// Deletes journals that are too old to be of use.
     func sweep() { DiskUploadJournal.removeOld(in: self.directory) }

@@ -66,17 +66,15 @@ struct AllowedRoots: Sendable, Hashable {
         let parts = path.split(separator: "/").map(String.init).filter { $0 != "." }
         for count in stride(from: parts.count, through: 0, by: -1) {
             let prefix = "/" + parts[..<count].joined(separator: "/")
-            guard faccessat(AT_FDCWD, prefix, F_OK, AT_SYMLINK_NOFOLLOW) == 0 else {
+            guard FileCalls.faccessat(AT_FDCWD, prefix, F_OK, AT_SYMLINK_NOFOLLOW) == 0 else {
                 // A path that may not be examined is not missing.
                 guard errno == ENOENT || errno == ENOTDIR else { return nil }
                 continue
             }
             // A dangling link: creating the file would follow it.
-            guard let resolved = realpath(prefix, nil) else { return nil }
-            defer { free(resolved) }
+            guard let real = FileCalls.realpath(prefix) else { return nil }
             let rest = parts[count...]
             guard !rest.contains("..") else { return nil }
-            let real = String(cString: resolved)
             return rest.isEmpty ? real : (real == "/" ? "" : real) + "/" + rest.joined(separator: "/")
         }
         return nil

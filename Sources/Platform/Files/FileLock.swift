@@ -19,12 +19,14 @@ package enum FileLock {
     ///
     /// - Returns: 0, or -1 with `errno`: `EAGAIN` or `EACCES` if another open file has the lock.
     package static func lock(_ descriptor: Int32) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.lock(descriptor) }
         var request = self.request(F_WRLCK)
         return fcntl(descriptor, self.setLock, &request)
     }
 
     /// Releases the lock.
     package static func unlock(_ descriptor: Int32) {
+        if let simulation = FileCalls.simulation { return simulation.unlock(descriptor) }
         var request = self.request(F_UNLCK)
         _ = fcntl(descriptor, self.setLock, &request)
     }
@@ -33,6 +35,7 @@ package enum FileLock {
     ///
     /// - Precondition: The descriptor itself does not have it.
     package static func isLockedElsewhere(_ descriptor: Int32) -> Bool {
+        if let simulation = FileCalls.simulation { return simulation.isLockedElsewhere(descriptor) }
         var request = self.request(F_WRLCK)
         return fcntl(descriptor, self.getLock, &request) == 0 && request.l_type != Int16(F_UNLCK)
     }
@@ -40,15 +43,22 @@ package enum FileLock {
     /// Locks a file without waiting.
     ///
     /// - Returns: 0, or -1 with `errno`: `EAGAIN` or `EACCES` if another open file has the lock.
-    package static func lock(_ descriptor: Int32) -> Int32 { flock(descriptor, LOCK_EX | LOCK_NB) }
+    package static func lock(_ descriptor: Int32) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.lock(descriptor) }
+        return flock(descriptor, LOCK_EX | LOCK_NB)
+    }
 
     /// Releases the lock.
-    package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+    package static func unlock(_ descriptor: Int32) {
+        if let simulation = FileCalls.simulation { return simulation.unlock(descriptor) }
+        _ = flock(descriptor, LOCK_UN)
+    }
 
     /// Whether another open file has the lock.
     ///
     /// - Precondition: The descriptor itself does not have it.
     package static func isLockedElsewhere(_ descriptor: Int32) -> Bool {
+        if let simulation = FileCalls.simulation { return simulation.isLockedElsewhere(descriptor) }
         // A shared lock is enough to see an exclusive one.
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0 else {
             self.unlock(descriptor)

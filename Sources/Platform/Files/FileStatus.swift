@@ -2,20 +2,38 @@
 extension stat {
     /// When the content was last changed.
     package var modificationTime: timespec {
-        #if canImport(Darwin)
-        self.st_mtimespec
-        #else
-        self.st_mtim
-        #endif
+        get {
+            #if canImport(Darwin)
+            self.st_mtimespec
+            #else
+            self.st_mtim
+            #endif
+        }
+        set {
+            #if canImport(Darwin)
+            self.st_mtimespec = newValue
+            #else
+            self.st_mtim = newValue
+            #endif
+        }
     }
 
     /// When the content or the status was last changed.
     package var statusChangeTime: timespec {
-        #if canImport(Darwin)
-        self.st_ctimespec
-        #else
-        self.st_ctim
-        #endif
+        get {
+            #if canImport(Darwin)
+            self.st_ctimespec
+            #else
+            self.st_ctim
+            #endif
+        }
+        set {
+            #if canImport(Darwin)
+            self.st_ctimespec = newValue
+            #else
+            self.st_ctim = newValue
+            #endif
+        }
     }
 }
 
@@ -36,11 +54,12 @@ package enum FileSync {
     ///
     /// - Returns: 0, or -1 with `errno`.
     package static func syncData(_ descriptor: Int32) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.sync(descriptor, dataOnly: true) }
         #if canImport(Darwin)
         // fsync(2) of Darwin does not reach the medium.
-        fcntl(descriptor, F_FULLFSYNC)
+        return fcntl(descriptor, F_FULLFSYNC)
         #else
-        fdatasync(descriptor)
+        return fdatasync(descriptor)
         #endif
     }
 }

@@ -44,6 +44,7 @@ package enum KernelCalls {
     ///
     /// - Returns: The descriptor, or -1 with `errno`.
     package static func openUnnamed(in directory: Int32, _ access: Int32, mode: mode_t) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.openUnnamed(directory, access, mode) }
         guard self.isAvailable else { return self.unsupported() }
         // `__O_TMPFILE | O_DIRECTORY` on all architectures that Swift supports.
         return openat(directory, ".", 0o20_000_000 | O_DIRECTORY | access | O_CLOEXEC, mode)
@@ -53,10 +54,8 @@ package enum KernelCalls {
     ///
     /// - Returns: The descriptor, or -1 with `errno`.
     package static func openForSearch(_ path: String) -> Int32 {
-        guard self.isAvailable else {
-            errno = EACCES
-            return -1
-        }
+        if FileCalls.simulation != nil { return self.unsupported(EACCES) }
+        guard self.isAvailable else { return self.unsupported(EACCES) }
         return open(path, 0o10_000_000 | O_DIRECTORY | O_CLOEXEC)
     }
 
@@ -66,6 +65,7 @@ package enum KernelCalls {
     ///
     /// - Returns: 0, or -1 with `errno`; `EEXIST` if the name is taken.
     package static func link(_ descriptor: Int32, in directory: Int32, as name: String) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.link(descriptor, directory, name) }
         guard self.isAvailable else { return self.unsupported() }
         if linkat(descriptor, "", directory, name, 0x1000) == 0 { return 0 }
         guard errno == ENOENT || errno == EPERM || errno == EINVAL else { return -1 }
@@ -74,6 +74,7 @@ package enum KernelCalls {
 
     /// renameat2(2) with `RENAME_NOREPLACE`.
     package static func renameWithoutReplacing(_ from: Int32, _ old: String, _ to: Int32, _ new: String) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.rename(from, old, to, new, replacing: false) }
         guard let renameCall else { return self.unsupported() }
         return renameCall(from, old, to, new, 1)
     }
@@ -82,24 +83,28 @@ package enum KernelCalls {
 
     /// copy_file_range(2) at both files' offsets.
     package static func copyRange(_ from: Int32, _ to: Int32, _ count: Int) -> Int {
+        if let simulation = FileCalls.simulation { return simulation.copyRange(from, to, count) }
         guard let copyCall else { return Int(self.unsupported()) }
         return copyCall(from, nil, to, nil, count, 0)
     }
 
     /// syncfs(2).
     package static func syncFilesystem(_ descriptor: Int32) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.syncFilesystem(descriptor) }
         guard let syncCall else { return self.unsupported() }
         return syncCall(descriptor)
     }
 
     /// fallocate(2) with `FALLOC_FL_KEEP_SIZE`.
     package static func allocateKeepingSize(_ descriptor: Int32, length: Int64) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.allocate(descriptor, length: length) }
         guard let allocateCall else { return self.unsupported() }
         return allocateCall(descriptor, 1, 0, Int(length))
     }
 
     /// fallocate(2) with `FALLOC_FL_PUNCH_HOLE` and `FALLOC_FL_KEEP_SIZE`.
     package static func punchHole(_ descriptor: Int32, _ offset: Int64, length: Int64) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.punchHole(descriptor, offset, length: length) }
         guard let allocateCall else { return self.unsupported() }
         return allocateCall(descriptor, 2 | 1, Int(offset), Int(length))
     }
@@ -111,6 +116,7 @@ package enum KernelCalls {
     /// - Returns: The attribute's value, or `nil` with `errno` if it does not exist, cannot be read or has more than
     ///   1,024 bytes.
     package static func attribute(in directory: Int32, _ name: String, _ attribute: String) -> [UInt8]? {
+        if let simulation = FileCalls.simulation { return simulation.attribute(in: directory, name, attribute) }
         guard let getAttributeCall else {
             errno = ENOSYS
             return nil
@@ -126,6 +132,7 @@ package enum KernelCalls {
 
     /// fsetxattr(2).
     package static func setAttribute(_ descriptor: Int32, _ name: String, _ value: [UInt8]) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.setAttribute(descriptor, name, value) }
         guard let setAttributeCall else { return self.unsupported() }
         return value.withUnsafeBytes { bytes -> Int32 in
             guard let base = bytes.baseAddress else { return 0 }
@@ -138,6 +145,7 @@ package enum KernelCalls {
     /// - Returns: The attribute's value, or `nil` with `errno`: `ENODATA` if it does not exist, `ERANGE` if it has more
     ///   than 1,024 bytes.
     package static func attribute(of descriptor: Int32, _ name: String) -> [UInt8]? {
+        if let simulation = FileCalls.simulation { return simulation.attribute(of: descriptor, name) }
         guard let getOpenAttributeCall else {
             errno = ENOSYS
             return nil
@@ -151,12 +159,13 @@ package enum KernelCalls {
 
     /// fremovexattr(2).
     package static func removeAttribute(_ descriptor: Int32, _ name: String) -> Int32 {
+        if let simulation = FileCalls.simulation { return simulation.removeAttribute(descriptor, name) }
         guard let removeAttributeCall else { return self.unsupported() }
         return removeAttributeCall(descriptor, name)
     }
 
-    private static func unsupported() -> Int32 {
-        errno = ENOSYS
+    private static func unsupported(_ number: Int32 = ENOSYS) -> Int32 {
+        errno = number
         return -1
     }
 }
