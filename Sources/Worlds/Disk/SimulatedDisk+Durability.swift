@@ -97,7 +97,8 @@ extension SimulatedDisk {
         case .journaled: self.commit(upTo: dataOnly && node.kind == .file ? node.sizeSequence : node.changeSequence)
         case .independent:
             self.log.removeAll { change in
-                let isMeant = change.names.contains { $0.directory === node } || (change.facts?.node === node && !dataOnly)
+                let isMeant =
+                    change.names.contains { $0.directory === node } || (change.facts?.node === node && !dataOnly)
                 if isMeant { change.apply() }
                 return isMeant
             }

@@ -9,7 +9,8 @@ extension SimulatedDisk {
     package func close(_ descriptor: Int32) -> Int32 {
         let owner = self.owner(descriptor)
         // A failed close releases the descriptor, as on Linux.
-        let onFault: (DiskFault) -> Void = { _ in _ = self.attempt { () throws(DiskError) in try self.drop(descriptor) } }
+        let onFault: (DiskFault) -> Void = { _ in _ = self.attempt { () throws(DiskError) in try self.drop(descriptor) }
+        }
         return self.call("close", owner, self.path(descriptor), changes: false, failed: -1, onFault: onFault) { _ in
             self.attempt { () throws(DiskError) in try self.drop(descriptor) }
         }
@@ -124,7 +125,8 @@ extension SimulatedDisk {
     }
 
     /// Writes as many bytes as there is space for.
-    private func write(_ node: DiskNode, _ bytes: UnsafeRawPointer, _ count: Int, _ start: Int) throws(DiskError) -> Int {
+    private func write(_ node: DiskNode, _ bytes: UnsafeRawPointer, _ count: Int, _ start: Int) throws(DiskError) -> Int
+    {
         guard start < Int(Self.longestFile) else { throw DiskError(EFBIG) }
         var count = min(count, Int(Self.longestFile) - start)
         let free = Int(clamping: self.capacity / Int64(Self.page)) - self.usedPages
@@ -208,7 +210,8 @@ extension SimulatedDisk {
         onFault: (DiskFault) -> Void = { _ in },
         _ body: (DiskNode) throws(DiskError) -> Void
     ) -> Int32 {
-        self.call(name, self.owner(descriptor), self.path(descriptor), changes: true, failed: -1, onFault: onFault) { _ in
+        self.call(name, self.owner(descriptor), self.path(descriptor), changes: true, failed: -1, onFault: onFault) {
+            _ in
             self.attempt { () throws(DiskError) in
                 let file = try self.file(descriptor)
                 if needsWriting, !file.isWritable { throw DiskError(name.description == "ftruncate" ? EINVAL : EBADF) }

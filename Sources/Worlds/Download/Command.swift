@@ -46,7 +46,7 @@ final class Command: @unchecked Sendable {
             TransferEngine(
                 configuration: life.wishes.configuration,
                 transport: transport,
-                store: life.disk.store,
+                store: DiskStore(),
                 time: SimulatedTime(life.scheduler, process),
                 pool: SimulatedPool(life.scheduler, process)
             )

@@ -42,7 +42,7 @@ final class DiskFaults {
         if recipe.has(oneIn: 25, "the file system has \(capacity) bytes, until after \(time / 1_000_000_000) s") {
             self.wasLimited = true
             disk.capacity = capacity
-            scheduler.schedule(after: time) { disk.capacity = nil }
+            scheduler.schedule(after: time) { disk.capacity = 1 << 40 }
         }
         let start = Int64(recipe.draw(0...1000)) * 1_000_000
         if recipe.has(
@@ -53,13 +53,14 @@ final class DiskFaults {
             scheduler.schedule(after: start) { disk.isReadOnly = true }
             scheduler.schedule(after: start + time) { disk.isReadOnly = false }
         }
-        if recipe.has(oneIn: 10, "the file system has no unnamed files") { disk.features.remove(.unnamedFiles) }
-        if recipe.has(oneIn: 10, "the file system has no extended attributes") { disk.features.remove(.attributes) }
+        if recipe.has(oneIn: 10, "the file system has no unnamed files") { disk.features.unnamedFiles = false }
+        if recipe.has(oneIn: 10, "the file system has no extended attributes") { disk.features.attributes = false }
         if recipe.has(oneIn: 10, "the file system cannot rename without replacing") {
-            disk.features.remove(.renameWithoutReplacing)
+            disk.features.renameWithoutReplacing = false
         }
-        if recipe.has(oneIn: 10, "the file system reserves no space") { disk.features.remove(.allocation) }
-        if recipe.has(oneIn: 10, "the file system has no locks") { disk.features.remove(.locks) }
+        if recipe.has(oneIn: 10, "the file system reserves no space") { disk.features.allocation = false }
+        if recipe.has(oneIn: 6, "unsynced changes of names survive in any order") { disk.order = .independent }
+        if recipe.has(oneIn: 10, "the file system has no locks") { disk.features.locks = false }
     }
 
     var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited }

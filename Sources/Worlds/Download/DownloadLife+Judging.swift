@@ -101,7 +101,8 @@ extension DownloadLife {
             }
         }
         let isDone = self.last.allSatisfy { $0?.isDone ?? false } && self.twinDelay == nil
-        for name in self.disk.names(Self.directory) where self.hands.foreign["\(Self.directory)/\(name)"] == nil {
+        for name in self.disk.names(inDirectory: Self.directory)
+        where self.hands.foreign["\(Self.directory)/\(name)"] == nil {
             let isPartial = name.hasSuffix(".part") || name.hasSuffix(".part.journal")
             if isPartial, isDone, self.runs == 1, !self.faults.hasFaults {
                 self.result.fail("\(name) is left although everything is finished")

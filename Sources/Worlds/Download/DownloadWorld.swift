@@ -164,6 +164,7 @@ final class DownloadLife {
         self.network.onDelivered = { [unowned self] process, count in
             if let command, command.process.number == process { command.arrived(count) }
         }
+        self.disk.makeDirectories(Self.directory)
         self.hands.prepare()
         for (time, action) in self.actions { self.scheduler.schedule(after: time) { self.perform(action) } }
         self.start()
