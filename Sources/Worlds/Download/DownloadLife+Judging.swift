@@ -170,8 +170,8 @@ extension DownloadLife {
         } else if let command {
             self.result.fail("nothing happens any more, and the command has not ended: \(command.unfinished)")
         }
-        self.command?.dispose()
-        self.twin?.dispose()
+        if let command { self.dispose(command) }
+        if let twin { self.dispose(twin) }
         self.judgeFiles()
         self.judgeHonest()
         self.result.count("worlds")

@@ -210,7 +210,7 @@ final class DownloadLife {
         if let command, !command.process.isAlive { self.ended(command) }
         if let twin, !twin.process.isAlive {
             self.twin = nil
-            twin.dispose()
+            self.dispose(twin)
         }
     }
 
@@ -219,8 +219,7 @@ final class DownloadLife {
         self.command = nil
         let place = self.runs - 1
         let wasKilled = !command.hasExited
-        command.dispose()
-        self.disk.endProcess(command.process.number)
+        self.dispose(command)
         if wasKilled, place < self.kills.count, self.kills[place].losesPower {
             self.trace.add("world", "the machine loses its power")
             self.powerLosses += 1
@@ -244,6 +243,12 @@ final class DownloadLife {
         self.scheduler.schedule(after: Int64.random(in: 0...3_000_000_000, using: &self.scheduler.random)) {
             self.start()
         }
+    }
+
+    /// Releases what a process had; first its system calls must have no effect any more.
+    func dispose(_ command: Command) {
+        self.disk.endProcess(command.process.number)
+        command.dispose()
     }
 
     // MARK: Kills
