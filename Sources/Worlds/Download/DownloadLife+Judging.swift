@@ -199,8 +199,12 @@ extension DownloadLife {
             let isSmall = site.size <= 256 << 10
             // Up to 256 KiB a kill loses everything, because there is no journal; a power loss what was not synced.
             let lost = Int64(isSmall ? self.killed * site.size : self.powerLosses * site.size)
-            let cuts = Int64(isSmall ? 0 : site.cuts) * 1024
-            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + 4096
+            // A kill before a write loses what was being written by each connection.
+            let pieces = Int64(self.killed * self.network.piece * self.wishes.mostConnections)
+            let cuts = Int64(isSmall ? 0 : site.cuts) * 1024 + (isSmall ? 0 : pieces)
+            // A connection that gives up a part of its piece has some of it on the way.
+            let splits = Int64(isSmall ? 0 : 2 * self.network.piece * (self.wishes.mostConnections - 1))
+            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + splits + 4096
             if site.bytesSent > allowed {
                 self.result.fail("\(site.bytesSent) bytes were sent for \(site.size), and \(allowed) are allowed")
             }

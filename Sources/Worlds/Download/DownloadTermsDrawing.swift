@@ -75,6 +75,13 @@ struct DownloadWishes {
         self.triesAgain = isHonest || recipe.draw(0...9) < 6
     }
 
+    /// The most connections for a file.
+    var mostConnections: Int {
+        switch self.options.connections {
+        case .fixed(let count), .adaptive(let count): count
+        }
+    }
+
     /// The request of a job.
     func request(_ job: Job, in directory: String) throws -> DownloadRequest {
         var expected: [ExpectedDigest] = []

@@ -231,6 +231,8 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
     private func finish(keeping: Bool) {
         guard self.phase != .ended else { return }
         self.phase = .ended
+        let (number, sent) = (self.facts?.number ?? 0, self.sent)
+        self.network.trace.add("network", "#\(number) ends after \(sent) bytes")
         if self.isActive { self.network.ended(self.host) }
         self.isActive = false
         if keeping { self.transport.keep(self.connection, self.lane, self.request.url.origin) }
