@@ -102,6 +102,8 @@ struct ConnectionPlan: Sendable {
     var advisor: ConnectionAdvisor
     /// The number requested by the user, reduced to what the server accepts; `nil` for an adaptive number.
     var fixed: Int?
+    /// The most connections that are opened because there are mirrors, reduced to what the servers accept.
+    var mostOfMirrors = 4
     /// Whether this run has accepted a response.
     var hasTaken = false
     /// The highest rate of a connection of this run, and the shortest time to a response head.
@@ -124,6 +126,7 @@ struct ConnectionPlan: Sendable {
     /// Reduces the number to what the server accepts.
     mutating func refused(having count: Int) {
         self.advisor.refused(having: count)
+        self.mostOfMirrors = min(self.mostOfMirrors, max(1, count))
         self.fixed = self.fixed.map { min($0, max(1, count)) }
     }
 }

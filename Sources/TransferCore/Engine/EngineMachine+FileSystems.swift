@@ -94,8 +94,9 @@ extension EngineMachine {
         self.releaseIfEmpty(index)
     }
 
-    /// A run ended otherwise than by a full file system or with a complete file.
+    /// A run ended otherwise than by a full file system or with a complete file, which ends the row of failures.
     mutating func fileSystemLeft(_ id: TransferID) {
+        (self.failuresOfFileSystems, self.startsLeft) = (0, .max)
         for index in self.fileSystems.indices { self.fileSystems[index].probing.remove(id) }
     }
 
@@ -147,6 +148,8 @@ extension EngineMachine {
         var hold = self.hold(of: self.fileSystems.remove(at: index))
         hold.nextTry = nil
         self.notices.append(.released(hold))
+        // Without holds no attempt is due any more, which would let others start.
+        if self.fileSystems.isEmpty { (self.failuresOfFileSystems, self.startsLeft) = (0, .max) }
         return true
     }
 

@@ -149,7 +149,8 @@ extension DownloadLife {
         case .redirects: return hasStatus(300...399)
         case .authentication: return hasStatus(401...407)
         case .overloaded: return hasStatus(429...599)
-        case .checksumMismatch: return job.checksum != nil && site.contents.count > 1 || site.didSendDigest
+        case .checksumMismatch:
+            return site.didSendDigest || job.checksum != nil && (site.contents.count > 1 || !site.used.isEmpty)
         case .unknown, .tlsHandshake, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .badOption, .tooLarge, .robotsDenied, .addressDenied:
             return false

@@ -76,8 +76,10 @@ final class DownloadLife {
         self.hands = Hands(&recipe, sites: sites, disk: self.disk, scheduler: scheduler)
         self.faults = DiskFaults(&recipe, disk: self.disk, scheduler: scheduler, isRare: kind == .honest)
         let twinDelay = Int64(recipe.draw(0...500)) * 1_000_000
+        // Without locks two processes do not know of each other (Docs/Limitations.md).
         self.twinDelay =
-            recipe.has(oneIn: 15, "a second process downloads the same after \(twinDelay / 1_000_000) ms")
+            self.disk.features.locks
+                && recipe.has(oneIn: 15, "a second process downloads the same after \(twinDelay / 1_000_000) ms")
             ? twinDelay : nil
         self.actions = Self.actions(&recipe, jobs: sites.count)
         self.drawNetwork(&recipe)
@@ -179,6 +181,9 @@ final class DownloadLife {
 
     /// Starts the command for every job that is not done.
     private func start() {
+        guard
+            self.last.indices.contains(where: { !(self.last[$0]?.isDone ?? false) && !self.wasCancelled.contains($0) })
+        else { return }
         self.runs += 1
         self.mutations = 0
         self.trace.add("user", "starts the command")
