@@ -84,7 +84,7 @@ final class DiskContent {
     func sync() {
         guard self.isDirty else { return }
         if self.cut < self.durableSize { self.durable.zero(self.cut..<self.durableSize) }
-        self.dirty.forEach { self.flush($0) }
+        for page in self.dirty.pages { self.flush(page) }
         self.dirty.removeAll()
         if self.size < self.durableSize { self.durable.zero(self.size..<self.durableSize) }
         self.durableSize = self.size
@@ -120,7 +120,7 @@ final class DiskContent {
             case 1: self.size
             default: Int.random(in: shorter...longer, using: &random)
             }
-        self.dirty.forEach { page in
+        for page in self.dirty.pages {
             switch Int.random(in: 0..<4, using: &random) {
             case 0: break
             case 1:

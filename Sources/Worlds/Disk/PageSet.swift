@@ -65,15 +65,18 @@ struct PageSet {
         return index * 64 + word.trailingZeroBitCount
     }
 
-    /// Calls `body` with each page, in order.
-    func forEach(_ body: (Int) -> Void) {
+    /// The pages, in order.
+    var pages: [Int] {
+        var pages: [Int] = []
+        pages.reserveCapacity(self.count)
         for (index, bits) in self.words.enumerated() where bits != 0 {
             var rest = bits
             while rest != 0 {
-                body(index * 64 + rest.trailingZeroBitCount)
+                pages.append(index * 64 + rest.trailingZeroBitCount)
                 rest &= rest - 1
             }
         }
+        return pages
     }
 
     private mutating func forEachWord(_ pages: Range<Int>, _ body: (inout [UInt64], Int, UInt64) -> Void) {

@@ -17,7 +17,12 @@ extension SimulatedDisk {
         throws(DiskError) -> Int32
     {
         let isExclusive = flags & O_CREAT != 0 && flags & O_EXCL != 0
-        let found = try self.find(directory, path, follow: flags & O_NOFOLLOW == 0 && !isExclusive)
+        let found = try self.find(
+            directory,
+            path,
+            follow: flags & O_NOFOLLOW == 0 && !isExclusive,
+            creating: flags & O_CREAT != 0
+        )
         let isWriting = flags & O_ACCMODE != O_RDONLY
         if let node = found.node {
             if isExclusive { throw DiskError(EEXIST) }
@@ -30,7 +35,6 @@ extension SimulatedDisk {
             return descriptor
         }
         guard flags & O_CREAT != 0 else { throw DiskError(ENOENT) }
-        if found.requiresDirectory { throw DiskError(EISDIR) }
         let parent = try self.writable(found)
         let node = self.makeNode(.file, mode: UInt32(mode) & 0o7755)
         let descriptor = try self.install(node, path, flags, process)
@@ -133,7 +137,7 @@ extension SimulatedDisk {
     package func makeDirectory(_ directory: Int32, _ path: String, _ mode: mode_t) -> Int32 {
         self.call("mkdirat", self.owner(directory), path, changes: true, failed: -1) { _ in
             self.attempt { () throws(DiskError) in
-                let found = try self.find(directory, path, follow: false)
+                let found = try self.find(directory, path, follow: false, changing: true)
                 if found.node != nil { throw DiskError(EEXIST) }
                 let parent = try self.writable(found)
                 let node = self.makeNode(.directory, mode: UInt32(mode) & 0o7755)
@@ -147,13 +151,14 @@ extension SimulatedDisk {
     package func unlink(_ directory: Int32, _ path: String, _ flags: Int32) -> Int32 {
         self.call("unlinkat", self.owner(directory), path, changes: true, failed: -1) { _ in
             self.attempt { () throws(DiskError) in
-                let found = try self.find(directory, path, follow: false)
+                let found = try self.find(directory, path, follow: false, changing: true)
                 let isRemovingDirectory = flags & AT_REMOVEDIR != 0
                 guard let parent = found.parent else {
                     throw DiskError(isRemovingDirectory ? found.name == "." ? EINVAL : ENOTEMPTY : EISDIR)
                 }
                 guard let node = found.node else { throw DiskError(ENOENT) }
                 if self.isReadOnly { throw DiskError(EROFS) }
+                if found.requiresDirectory, node.kind != .directory { throw DiskError(ENOTDIR) }
                 if isRemovingDirectory {
                     guard node.kind == .directory else { throw DiskError(ENOTDIR) }
                     guard node.entries.isEmpty else { throw DiskError(ENOTEMPTY) }
@@ -173,14 +178,19 @@ extension SimulatedDisk {
         return self.call(name, self.owner(from), old + " -> " + new, changes: true, failed: -1) { _ in
             self.attempt { () throws(DiskError) in
                 if !replacing, !self.features.renameWithoutReplacing { throw DiskError(EINVAL) }
-                try self.rename(self.find(from, old, follow: false), self.find(to, new, follow: false), replacing)
+                try self.rename(
+                    self.find(from, old, follow: false, changing: true),
+                    self.find(to, new, follow: false, changing: true),
+                    replacing
+                )
                 return 0
             }
         }
     }
 
     private func rename(_ old: DiskPath, _ new: DiskPath, _ replacing: Bool) throws(DiskError) {
-        guard let source = old.parent, let target = new.parent else { throw DiskError(EBUSY) }
+        guard let source = old.parent else { throw DiskError(EBUSY) }
+        guard let target = new.parent else { throw DiskError(replacing ? EBUSY : EEXIST) }
         if self.isReadOnly { throw DiskError(EROFS) }
         guard let node = old.node else { throw DiskError(ENOENT) }
         if new.node != nil, !replacing { throw DiskError(EEXIST) }
@@ -219,7 +229,7 @@ extension SimulatedDisk {
             self.attempt { () throws(DiskError) in
                 let source = try self.find(from, old, follow: flags & AT_SYMLINK_FOLLOW != 0)
                 guard let node = source.node else { throw DiskError(ENOENT) }
-                try self.link(node, self.find(to, new, follow: false))
+                try self.link(node, self.find(to, new, follow: false, changing: true))
                 return 0
             }
         }
@@ -230,7 +240,7 @@ extension SimulatedDisk {
         self.call("linkat", self.owner(descriptor), name, changes: true, failed: -1) { _ in
             self.attempt { () throws(DiskError) in
                 let node = try self.file(descriptor).node
-                let target = try self.find(directory, name, follow: false)
+                let target = try self.find(directory, name, follow: false, changing: true)
                 if node.links == 0, !node.isLinkable, target.node == nil { throw DiskError(ENOENT) }
                 try self.link(node, target)
                 return 0
@@ -245,6 +255,7 @@ extension SimulatedDisk {
         guard node.kind != .directory, self.features.links || node.isLinkable && node.links == 0 else {
             throw DiskError(EPERM)
         }
+        node.isLinkable = false
         self.change([.init(directory: parent, name: target.name, node: node)])
     }
 

@@ -166,8 +166,8 @@ extension SimulatedDisk {
         self.call("copy_file_range", self.owner(to), self.path(to), changes: true, count: count, failed: -1) { count in
             do throws(DiskError) {
                 let (source, target) = (try self.file(from), try self.file(to))
-                guard source.isReadable, target.isWritable, !target.appends else { throw DiskError(EBADF) }
                 guard source.node.kind == .file, target.node.kind == .file else { throw DiskError(EISDIR) }
+                guard source.isReadable, target.isWritable, !target.appends else { throw DiskError(EBADF) }
                 guard self.features.copyRange else { throw DiskError(EOPNOTSUPP) }
                 if self.isReadOnly { throw DiskError(EROFS) }
                 let length = min(count, source.node.content.size - source.offset)

@@ -24,7 +24,16 @@ extension SimulatedDisk {
     private static let mostLinks = 40
 
     /// Finds what a path means (path_resolution(7)); an absent last name is not an error.
-    func find(_ directory: Int32, _ path: String, follow: Bool) throws(DiskError) -> DiskPath {
+    ///
+    /// With `creating`, a last name with a slash is an error, as it is for `O_CREAT`. With `changing`, the last name itself
+    /// is meant, whatever it is.
+    func find(
+        _ directory: Int32,
+        _ path: String,
+        follow: Bool,
+        creating: Bool = false,
+        changing: Bool = false
+    ) throws(DiskError) -> DiskPath {
         var start = self.root
         if directory != AT_FDCWD, !path.utf8.starts(with: "/".utf8) {
             let file = try self.file(directory)
@@ -34,13 +43,15 @@ extension SimulatedDisk {
         guard !path.isEmpty else { throw DiskError(ENOENT) }
         guard path.utf8.count < Self.longestPath else { throw DiskError(ENAMETOOLONG) }
         var links = 0
-        return try self.find(from: start, path, follow: follow, &links)
+        return try self.find(from: start, path, follow: follow, creating: creating, changing: changing, &links)
     }
 
     private func find(
         from start: DiskNode,
         _ path: String,
         follow: Bool,
+        creating: Bool = false,
+        changing: Bool = false,
         _ links: inout Int
     ) throws(DiskError) -> DiskPath {
         let utf8 = path.utf8
@@ -54,13 +65,20 @@ extension SimulatedDisk {
         let requiresDirectory = utf8.last == 0x2F
         for (index, name) in names.enumerated() {
             let isLast = index == names.count - 1
-            found = try self.step(current, name, isLast: isLast, follow: follow || requiresDirectory, &links)
+            if isLast, creating, requiresDirectory, name != ".", name != ".." { throw DiskError(EISDIR) }
+            found = try self.step(
+                current,
+                name,
+                isLast: isLast,
+                follow: follow || requiresDirectory && !changing,
+                &links
+            )
             if isLast { break }
             guard let node = found.node else { throw DiskError(ENOENT) }
             current = node
         }
         found.requiresDirectory = requiresDirectory
-        if requiresDirectory, let node = found.node, node.kind != .directory { throw DiskError(ENOTDIR) }
+        if requiresDirectory, !changing, let node = found.node, node.kind != .directory { throw DiskError(ENOTDIR) }
         return found
     }
 

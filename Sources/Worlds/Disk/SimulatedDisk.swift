@@ -139,6 +139,7 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
     ///   - failed: The result of a failed call.
     ///   - onFault: Called before a failed or shortened call.
     ///   - body: Makes the call with at most the given number of bytes.
+    /// - Returns: The result of the call.
     @inline(__always)
     func call<Result>(
         _ name: StaticString,
