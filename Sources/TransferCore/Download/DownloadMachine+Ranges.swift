@@ -36,7 +36,8 @@ extension DownloadMachine {
         switch self.continuation(of: response, fetching, request, range) {
         case .accepted(let consistency): self.takeRange(index, head, response, range, total, basis: consistency, now)
         case .compared: self.takeRange(index, head, response, range, total, basis: nil, now)
-        case .needsOverlap: self.requestOverlap(index, now)
+        case .needsOverlap:
+            self.requestOverlap(index, run: fetching.planner.run(before: range.lowerBound + request.overlap), now)
         case .refused(let reason): self.refuse(index, reason, now)
         }
     }
@@ -156,10 +157,16 @@ extension DownloadMachine {
     }
 
     /// Requests the range again, starting earlier: the response has too little overlap with the held bytes.
-    private mutating func requestOverlap(_ index: Int, _ now: Int64) {
-        let isRepeated = self.history.ranges.wantsOverlap
+    ///
+    /// - Parameters:
+    ///   - index: The request.
+    ///   - run: The number of held bytes that precede the range's first new byte without a gap.
+    ///   - now: The time.
+    private mutating func requestOverlap(_ index: Int, run: Int64, _ now: Int64) {
         self.history.ranges.wantsOverlap = true
-        if isRepeated, !self.requests[index].isEndProbe {
+        // A request that was sent while others were receiving asked for no overlap.
+        let hasAsked = self.requests[index].overlap >= min(VersionJudge.overlap, run)
+        if hasAsked, !self.requests[index].isEndProbe {
             return self.refuse(index, "the server's parts are too short to compare them with the received data", now)
         }
         self.relaunch(index, now)
