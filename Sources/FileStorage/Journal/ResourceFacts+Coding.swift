@@ -8,7 +8,7 @@ extension ResourceFacts {
     /// tag, Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
     /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte of flags, and the former
     /// versions, preceded by their number. Builds of November 2026 may end here. Then the differing URLs, preceded by
-    /// their number.
+    /// their number. Builds before 26 November 2026 end here. Then the file that the bytes continue, as a string.
     ///
     /// The flags are 1 if the source is unreliable and 2 if the bytes are contradicted; a build without the second one
     /// takes every other value than 0 as unreliable, and ignores what follows the former versions.
@@ -27,6 +27,7 @@ extension ResourceFacts {
             bytes.append(littleEndian: UInt32(list.count))
             for string in list { bytes.append(string: string) }
         }
+        bytes.append(string: self.continued)
         return bytes
     }
 
@@ -101,6 +102,10 @@ extension ResourceFacts {
             let differing = rest.removeStrings(Int(count))
         else { return nil }
         self.differing = differing.compactMap(\.self)
+        // Journals of earlier builds end here.
+        if rest.isEmpty { return }
+        guard let continued = rest.removeStrings(1) else { return nil }
+        self.continued = continued[0]
     }
 
     private static let unreliableFlag: UInt8 = 1

@@ -200,6 +200,7 @@ extension DownloadMachine {
             self.requests[index].isPaused = true
             var copied = facts.value
             copied.consistency = .overlap
+            copied.continued = existing.identity
             return self.emit(.copyExisting(self.name.target, copied))
         }
         guard self.acceptRange(index, now) else {

@@ -126,6 +126,7 @@ extension DownloadMachine {
                 var next = response.value
                 next.consistency = isJoined ? facts.consistency : nil
                 next.formerVersions = facts.formerVersions
+                next.continued = facts.continued
                 next.isUnreliable = facts.isUnreliable
                 facts = next
                 isForeign = false

@@ -263,7 +263,10 @@ extension DownloadMachine {
         else { return 1 }
         if let fixed = self.connections.fixed { return fixed }
         let unusable = self.history.sources.bad.union(self.history.sources.fallback).count
-        return max(self.connections.advisor.wanted, min(self.terms.sources.count - unusable, self.connections.mostOfMirrors))
+        return max(
+            self.connections.advisor.wanted,
+            min(self.terms.sources.count - unusable, self.connections.mostOfMirrors)
+        )
     }
 
     /// Extends the pieces of requests over adjacent unassigned ones, up to the ends of their responses.

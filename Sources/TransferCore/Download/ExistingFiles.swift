@@ -51,7 +51,7 @@ package struct ExistingFiles: Sendable {
         if let step = self.step(owner: survey.owner, target) { return step }
         var isForeign = false
         var written: Int64 = 0
-        var isReplaced = false
+        var continued: String?
         switch survey.partial {
         case .busy(let facts): return self.step(running: facts, target)
         case .foreign(let reason): return .nextName(reason: reason)
@@ -61,7 +61,7 @@ package struct ExistingFiles: Sendable {
         case .committed: return .replayedCommit(survey.existing)
         case .ours(let facts, let count):
             written = count
-            isReplaced = !facts.formerVersions.isEmpty
+            continued = facts.continued
             isForeign = !self.isOurs(facts)
             if isForeign, !self.mayContinue(facts) { return .nextName(reason: "the partial file is from \(facts.url)") }
             // The response to a POST, or to the caller's own range, is not resumed but requested again.
@@ -89,12 +89,12 @@ package struct ExistingFiles: Sendable {
             return .fetch(overwrites: true)
         case .resume:
             guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be continued") }
-            // The file must not be overwritten if another version replaced the copy that an earlier run continued.
-            if written > 0 { return .resume(isForeign: isForeign, overwrites: !isReplaced) }
-            guard existing.size > 0 else { return .fetch(overwrites: !isReplaced) }
+            // Only the file whose copy an earlier run continued is overwritten: not one that has taken its name since, and
+            // not if another version has replaced the copy.
+            if written > 0 { return .resume(isForeign: isForeign, overwrites: continued == existing.identity) }
+            guard existing.size > 0 else { return .fetch(overwrites: true) }
             return self.hasDigests
-                ? .compareDigests(existing, overwrites: !isReplaced)
-                : .continueExisting(existing, overwrites: !isReplaced)
+                ? .compareDigests(existing, overwrites: true) : .continueExisting(existing, overwrites: true)
         case .auto:
             guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be compared") }
             return self.hasDigests ? .compareDigests(existing, overwrites: false) : .examine(existing)

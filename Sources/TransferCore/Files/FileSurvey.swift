@@ -30,6 +30,9 @@ public struct ExistingFile: Sendable {
     /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
     public var mark: String?
 
+    /// Size and modification time, which tell the file from another one that takes its name.
+    package var identity: String { "\(self.size) \(self.modified)" }
+
     /// Creates the description of a file.
     public init(isRegular: Bool, size: Int64, modified: Int64, recorded: RecordedVersion? = nil, mark: String? = nil) {
         self.isRegular = isRegular

@@ -38,6 +38,11 @@ public struct ResourceFacts: Hashable, Sendable {
     /// They never continue the bytes, and validators alone no longer show that another response does.
     package var differing: [String] = []
 
+    /// The user's file whose copy the bytes continue, as ``ExistingFile/identity``; `nil` if they are not a copy.
+    ///
+    /// Only this file is replaced by the finished one.
+    package var continued: String?
+
     /// The maximum number of earlier versions recorded.
     public static let formerLimit = 4
 

@@ -204,13 +204,14 @@ extension DownloadLife {
             self.result.count("honest bytes", Int(site.bytesSent))
             self.result.count("honest size", site.size)
             let isSmall = site.size <= 256 << 10
-            // Up to 256 KiB a kill loses everything, because there is no journal; a power loss what was not synced.
-            let lost = Int64(isSmall ? self.killed * site.size : self.powerLosses * site.size)
+            // Up to 256 KiB a kill loses everything, because there is no journal, and a cut what is not worth another
+            // request; a power loss what was not synced.
+            let lost = Int64(isSmall ? (self.killed + site.cuts) * site.size : self.powerLosses * site.size)
             // A kill before a write loses what was being written by each connection.
             let pieces = Int64(self.killed * self.network.piece * self.wishes.mostConnections)
             let cuts = Int64(isSmall ? 0 : site.cuts) * 1024 + (isSmall ? 0 : pieces)
             // A connection that gives up a part of its piece has some of it on the way.
-            let splits = Int64(2 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
+            let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
             let comparisons = Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
             let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + 4096
