@@ -304,6 +304,25 @@ struct ResumeTests {
         #expect(stage.transport.exchanges.count < 40)
     }
 
+    @Test("an alternating source: refused connections are no restarts")
+    func alternationInOutage() throws {
+        let stage = Stage()
+        let file = self.file
+        stage.transport.onStart { exchange in
+            let count = stage.transport.exchanges.count
+            if (4..<14).contains(count) { return exchange.fail(TransportError(.refused, "refused")) }
+            var served = file
+            let isSecond = count == 2
+            served.tag = isSecond ? "\"b\"" : "\"a\""
+            served.pattern = TestPattern(seed: isSecond ? 21 : 20)
+            served.answer(exchange, cutAfter: count < 14 ? 1_000_000 : .max)
+        }
+        let id = try stage.add("http://a/f") { $0.outageTimeout = .seconds(3600) }
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished", "\(stage.failure(id)?.message ?? "")")
+        #expect(stage.transport.exchanges.count > 13)
+    }
+
     @Test("a difference is final: a 200 that repeats the old validator replaces the bytes, also for the next process")
     func difference() throws {
         let stage = Stage()

@@ -223,6 +223,37 @@ struct MirrorTests {
         #expect(stage.holds(self.file))
     }
 
+    @Test("mirrors that ignore ranges are not asked without an end")
+    func ignoringRanges() throws {
+        let stage = Stage()
+        let file = self.file
+        let digest = ExpectedDigest(
+            algorithm: .sha256,
+            bytes: MemoryStore.toyDigest(.sha256, file.bytes),
+            source: "--checksum"
+        )
+        let id = try stage.add("http://a/f", "http://b/f", "http://c/f", expected: [digest]) {
+            $0.connections = .adaptive(most: 4)
+        }
+        let first = try stage.exchange()
+        file.head(first)
+        first.body(file.pattern, 0..<3_000_000)
+        var whole = file
+        whole.doesRanges = false
+        for _ in 0..<40 {
+            guard let exchange = stage.open.first(where: { $0 !== first }) else { break }
+            whole.answer(exchange)
+            if stage.transport.exchanges.count > 30 { break }
+        }
+        #expect(stage.transport.exchanges.count < 10, "\(stage.transport.exchanges.count) requests")
+        if !first.hasEnded {
+            first.body(file.pattern, 3_000_000..<file.length)
+            if !first.hasEnded { first.end() }
+        }
+        while let exchange = stage.open.first { whole.answer(exchange) }
+        #expect(stage.end(id) == "finished")
+    }
+
     @Test("if the first source breaks at once, the mirror provides the file", arguments: [0, 100, 900_000])
     func failover(cut: Int64) throws {
         let stage = Stage()

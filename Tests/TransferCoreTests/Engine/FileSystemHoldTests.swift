@@ -43,6 +43,27 @@ struct FileSystemHoldTests {
         #expect(stage.machine.holds(at: stage.now).isEmpty)
     }
 
+    @Test("after several failures in a row, an attempt that ends otherwise lets the transfers start again")
+    func otherEnd() {
+        var stage = MachineStage(limit: 1)
+        stage.add(patience: 300 * Self.second)
+        for time in 1...6 {
+            #expect(stage.starts() == [1])
+            stage.end(1, Self.full())
+            stage.reach(Int64(time) * 10 * Self.second)
+        }
+        #expect(stage.starts() == [1])
+        // The file system has room again, and the host does not respond.
+        let failure = EngineMachine.Failure(message: "reset", jitter: 0)
+        guard case .retrying = stage.end(1, .retry(failure)) else { return #expect(Bool(false), "no retry") }
+        stage.reach(stage.now + 100 * Self.second)
+        #expect(stage.starts() == [1])
+        guard case .retrying = stage.end(1, .retry(failure)) else { return #expect(Bool(false), "no second retry") }
+        stage.reach(stage.now + 100 * Self.second)
+        #expect(stage.starts() == [1])
+        #expect(stage.machine.holds(at: stage.now).isEmpty)
+    }
+
     @Test("a smaller file that fits still runs, and other file systems are not concerned")
     func smaller() {
         var stage = MachineStage(limit: 1)
