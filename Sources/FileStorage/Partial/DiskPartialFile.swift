@@ -141,10 +141,12 @@ final class DiskPartialFile: PartialFile {
     func checkpoint() throws(StorageError) {
         try self.exclusively { () throws(StorageError) in
             let snapshot = self.table.snapshot()
-            try self.syncData { self.data.syncData() }
+            // fdatasync(2) need not make the attribute of the pairing durable.
+            let isFirst = !self.directorySynced.load(ordering: .relaxed)
+            try self.syncData { isFirst ? self.data.sync() : self.data.syncData() }
             self.table.markDurable(snapshot)
             try self.check(self.journal.sync(), "cannot sync the journal of")
-            guard !self.directorySynced.load(ordering: .relaxed) else { return }
+            guard isFirst else { return }
             try self.directory.sync()
             self.directorySynced.store(true, ordering: .relaxed)
         }

@@ -20,6 +20,9 @@ final class DiskContent {
     /// The least length to which the file was truncated since the last sync.
     private var cut = Int.max
 
+    /// Whether a sync failed, so that clean pages are not durable.
+    private var hasLostPages = false
+
     /// Whether something is not durable.
     var isDirty: Bool { !self.dirty.isEmpty || self.size != self.durableSize || self.cut != .max }
 
@@ -92,7 +95,10 @@ final class DiskContent {
     }
 
     /// What a failed sync leaves: the pages count as clean, but they are never written (fsync(2)).
-    func failSync() { self.dirty.removeAll() }
+    func failSync() {
+        if !self.dirty.isEmpty { self.hasLostPages = true }
+        self.dirty.removeAll()
+    }
 
     /// Writes one dirty page in the background.
     func writeBack(_ random: inout SeededGenerator) {
@@ -108,7 +114,9 @@ final class DiskContent {
 
     /// Becomes what the device has after a loss of power: each page old, new, a mixture by sectors, or zero.
     func losePower(_ random: inout SeededGenerator) {
-        guard self.isDirty else { return }
+        guard self.isDirty || self.hasLostPages else { return }
+        self.hasLostPages = false
+        if Int.random(in: 0..<4, using: &random) == 0 { self.sync() }
         if self.cut < self.durableSize, Bool.random(using: &random) {
             self.durable.zero(self.cut..<self.durableSize)
             self.durableSize = self.cut

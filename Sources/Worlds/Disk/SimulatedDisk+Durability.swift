@@ -123,7 +123,8 @@ extension SimulatedDisk {
 
     /// Loses what is not durable, or parts of it, ends all processes, and starts a new boot.
     package func losePower() {
-        for process in self.tables.indices { self.endProcess(process) }
+        // Those that have opened something.
+        for process in self.tables.indices where !self.tables[process].isEmpty { self.endProcess(process) }
         self.dead(self.process)
         let kept = Int.random(in: 0...self.log.count, using: &self.random)
         for (index, change) in self.log.enumerated() {

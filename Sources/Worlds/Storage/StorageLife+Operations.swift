@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileStorage
+import Platform
+import TransferCore
+import TransferEngine
+
+extension StorageLife {
+    private static let longest: Int64 = 40_000
+
+    /// Makes one operation; what it promises is noted before and after.
+    func operate() {
+        let name = self.chance.pick(Self.names)
+        let choice = self.chance.draw(0...99)
+        if self.open != nil, choice < 70 { return self.operateOnOpenFile(choice) }
+        switch choice {
+        case 0..<20: self.create(name)
+        case 20..<30: self.resume(name)
+        case 30..<50: self.small(name)
+        case 50..<55: self.discard(name)
+        case 55..<62: self.move(name, to: Self.names[name == "f" ? 1 : 0])
+        case 62..<70: self.copy(name)
+        case 70..<76: self.putOther(name)
+        case 76..<85: self.intrude()
+        default: self.create(name)
+        }
+    }
+
+    private func attempt(_ text: String, _ body: () throws(StorageError) -> Void) -> StorageError? {
+        self.trace.add("process \(self.process)", text)
+        do throws(StorageError) {
+            try body()
+            self.end.count(text.split(separator: " ").first.map(String.init) ?? "")
+            return nil
+        } catch {
+            self.trace.add("process \(self.process)", "  fails: \(error.message)")
+            self.end.count("failures")
+            return error
+        }
+    }
+
+    private func update(_ name: String, _ change: (inout StorageModel) -> Void) {
+        if var model = self.models[name] {
+            change(&model)
+            self.models[name] = model
+        }
+    }
+
+    private static func facts(_ version: Int, _ length: Int64) -> ResourceFacts {
+        ResourceFacts(url: "http://a.test/f", length: length, entityTag: "\"\(version)\"")
+    }
+
+    // MARK: Partial files
+
+    private func create(_ name: String) {
+        self.open = nil
+        let version = self.makeVersion()
+        let length = self.chance.draw(1...Self.longest)
+        // What was there may be replaced from now on.
+        self.update(name) { $0.partial = nil }
+        let failure = self.attempt("creates \(name), version \(version), \(length) bytes") { () throws(StorageError) in
+            let facts = Self.facts(version, length)
+            self.open = (name, try self.store.createPartial(self.target(name), facts: facts))
+        }
+        guard failure == nil else { return }
+        self.update(name) { $0.partial = .init(version: version, length: length) }
+    }
+
+    private func resume(_ name: String) {
+        self.open = nil
+        let failure = self.attempt("opens \(name)") { () throws(StorageError) in
+            self.open = (name, try self.store.openPartial(self.target(name)))
+        }
+        guard failure == nil, let file = self.open?.file else { return }
+        self.checkBelieved(name, file)
+    }
+
+    private func discard(_ name: String) {
+        if self.open?.name == name { self.open = nil }
+        self.update(name) { $0.partial = nil }
+        _ = self.attempt("discards \(name)") { () throws(StorageError) in
+            try self.store.discardPartial(self.target(name))
+        }
+    }
+
+    private func move(_ name: String, to other: String) {
+        self.open = nil
+        // The caller has found the partial file to be its own.
+        guard let survey = try? self.store.survey(self.target(name)), case .ours = survey.partial,
+            self.disk.exists(self.path(name + ".part"))
+        else { return }
+        let moved = self.models[name]?.partial
+        for name in [name, other] {
+            self.update(name) {
+                $0.partial = nil
+                $0.mayLookForeign = true
+            }
+        }
+        let failure = self.attempt("moves \(name) to \(other)") { () throws(StorageError) in
+            try self.store.movePartial(self.target(name), to: self.target(other))
+        }
+        guard failure == nil else { return }
+        for name in [name, other] { self.update(name) { $0.mayLookForeign = false } }
+        self.update(other) { $0.partial = moved }
+    }
+
+    private func copy(_ name: String) {
+        guard let finals = self.models[name]?.finals, finals.count == 1, case .bytes(let bytes) = finals[0],
+            !bytes.isEmpty,
+            let version = (1..<self.nextVersion)
+                .first(where: { StorageModel.bytes($0, 0..<Int64(bytes.count)) == bytes })
+        else { return }
+        self.open = nil
+        self.update(name) { $0.partial = nil }
+        let length = Int64(bytes.count) + 1000
+        let failure = self.attempt("copies \(name)") { () throws(StorageError) in
+            let facts = Self.facts(version, length)
+            self.open = (name, try self.store.copyExisting(self.target(name), facts: facts))
+        }
+        guard failure == nil else { return }
+        self.update(name) {
+            $0.partial = .init(version: version, length: length, written: [0..<Int64(bytes.count)])
+        }
+    }
+
+    private func operateOnOpenFile(_ choice: Int) {
+        guard let (name, file) = self.open, let partial = self.models[name]?.partial else {
+            self.open = nil
+            return
+        }
+        switch choice {
+        case 0..<30: self.write(name, file, partial, self.range(partial))
+        case 30..<40: self.checkpoint(name, file)
+        case 40..<44:
+            _ = self.attempt("updates \(name)") { () throws(StorageError) in
+                var facts = file.facts
+                facts.finalURL = "http://b.test/\(self.chance.draw(0...9999))"
+                try file.update(facts: facts)
+            }
+        case 44..<48:
+            _ = self.attempt("reserves \(name)") { () throws(StorageError) in
+                try file.preallocate(length: partial.length)
+            }
+        case 48..<50:
+            self.open = nil
+            self.update(name) { $0.partial = nil }
+            _ = self.attempt("deletes \(name)") { () throws(StorageError) in file.discard() }
+        case 50..<52:
+            _ = self.attempt("releases the reserve of \(name)") { () throws(StorageError) in file.releaseReserve() }
+        case 52..<56:
+            // It reports no failure, and so promises nothing new.
+            self.open = nil
+            if self.isFaulty { self.weaken(name) }
+            _ = self.attempt("keeps \(name)") { () throws(StorageError) in file.keep() }
+        default: self.commit(name, file)
+        }
+    }
+
+    private func range(_ partial: StorageModel.Partial) -> ByteRange {
+        let starts = [0] + partial.written.map(\.upperBound)
+        let start =
+            self.chance.draw(0...2) == 0 ? self.chance.draw(0...partial.length - 1) : self.chance.pick(starts)
+        return start..<min(partial.length, start + self.chance.draw(1...9000))
+    }
+
+    private func write(_ name: String, _ file: any PartialFile, _ partial: StorageModel.Partial, _ range: ByteRange) {
+        guard !range.isEmpty, let extent = file.beginExtent(at: range.lowerBound) else { return }
+        let bytes = StorageModel.bytes(partial.version, range)
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let end = min(range.upperBound, position + Int64(self.chance.draw(1...5000)))
+            let failure = self.attempt("writes \(position)..<\(end) of \(name)") { () throws(StorageError) in
+                let piece = bytes[Int(position - range.lowerBound)..<Int(end - range.lowerBound)]
+                let result = piece.withUnsafeBytes { buffer in
+                    Result { () throws(StorageError) in try file.write(buffer, extent: extent) }
+                }
+                try result.get()
+            }
+            guard failure == nil, !self.disk.isDead(self.process) else { break }
+            self.update(name) {
+                $0.wrote(position..<end)
+            }
+            position = end
+        }
+        if self.chance.draw(0...2) > 0 { file.endExtent(extent) }
+    }
+
+    private func checkpoint(_ name: String, _ file: any PartialFile) {
+        let failure = self.attempt("makes \(name) durable") { () throws(StorageError) in try file.checkpoint() }
+        guard !self.disk.isDead(self.process) else { return }
+        if failure == nil {
+            self.update(name) { $0.synced() }
+        } else {
+            self.weaken(name)
+        }
+    }
+
+    /// After a failed sync, only what was durable before is promised.
+    private func weaken(_ name: String) { self.update(name) { $0.failedToSync() } }
+
+    private func commit(_ name: String, _ file: any PartialFile) {
+        guard let partial = self.models[name]?.partial else { return }
+        for range in StorageModel.missing([0..<partial.length], in: partial.written) {
+            self.write(name, file, partial, range)
+            if self.disk.isDead(self.process) { return }
+        }
+        guard let now = self.models[name]?.partial, now.written == [0..<now.length] else { return }
+        let content = StorageModel.Content.bytes(StorageModel.bytes(now.version, 0..<now.length))
+        let options = self.options(isGrouped: false)
+        self.update(name) {
+            if options.overwrite || $0.finals.contains(.absent) { $0.mayBecome(content) }
+            if options.durability == .none { $0.durableFinals.append(.unknown) }
+        }
+        let failure = self.attempt("finishes \(name), \(options.durability), overwriting \(options.overwrite)") {
+            () throws(StorageError) in
+            _ = try file.commit(as: self.target(name), length: now.length, options)
+        }
+        guard !self.disk.isDead(self.process) else { return }
+        if failure == nil {
+            self.open = nil
+            self.update(name) {
+                $0.partial = nil
+                $0.became(content, isDurable: options.durability == .synced)
+            }
+        } else if failure?.code != .exists {
+            self.open = nil
+            self.weaken(name)
+            self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial = nil } }
+        }
+    }
+
+    private func options(isGrouped: Bool) -> CommitOptions {
+        CommitOptions(
+            overwrite: self.chance.draw(0...1) == 0,
+            modified: self.chance.draw(0...2) == 0 ? 1_700_000_000 : nil,
+            recorded: self.chance.draw(0...1) == 0 ? RecordedVersion(entityTag: "\"v\"") : nil,
+            mark: self.chance.draw(0...3) == 0 ? "mark" : nil,
+            durability: isGrouped
+                ? self.chance.pick([.none, .synced, .grouped]) : self.chance.pick([.none, .synced, .synced]),
+            report: self.chance.draw(0...5) == 0 ? .sha256 : nil
+        )
+    }
+
+    // MARK: Small files
+
+    private func small(_ name: String) {
+        if self.open?.name == name { self.open = nil }
+        let version = self.makeVersion()
+        let bytes = StorageModel.bytes(version, 0..<self.chance.draw(0...9000))
+        let options = self.options(isGrouped: true)
+        self.update(name) {
+            if options.overwrite || $0.finals.contains(.absent) { $0.mayBecome(.bytes(bytes)) }
+            if options.durability == .none { $0.durableFinals.append(.unknown) }
+        }
+        let failure = self.attempt("small \(name), version \(version), \(options.durability)") {
+            () throws(StorageError) in
+            let file = try self.store.createSmall(self.target(name))
+            let result = bytes.withUnsafeBytes { buffer in
+                Result { () throws(StorageError) in try file.append(buffer) }
+            }
+            try result.get()
+            _ = try file.commit(as: self.target(name), options)
+            guard options.durability == .grouped else { return }
+            if let error = self.store.flushGroup([self.target(name).path]).values.first { throw error }
+        }
+        guard failure == nil, !self.disk.isDead(self.process) else { return }
+        self.update(name) { $0.became(.bytes(bytes), isDurable: options.durability != .none) }
+    }
+
+    // MARK: Others
+
+    /// Another program creates a file under one of the names.
+    private func putOther(_ name: String) {
+        let path = self.path(self.chance.pick([name + ".part", name + ".part.journal", name, "other"]))
+        guard self.open == nil, !self.disk.exists(path) else { return }
+        let bytes = [UInt8](repeating: 0xEE, count: self.chance.draw(0...5000))
+        self.trace.add("another program", "creates \(path)")
+        self.disk.put(path, bytes)
+        self.others[path] = bytes
+        self.update(name) {
+            if path.hasSuffix(".part") || path.hasSuffix(".journal") {
+                $0.isTaken = true
+                $0.partial = nil
+            }
+            if path == self.path(name) {
+                $0.finals = [.bytes(bytes)]
+                $0.durableFinals = [.bytes(bytes)]
+            }
+        }
+    }
+
+    /// Another process wants the open partial file.
+    private func intrude() {
+        guard let name = self.open?.name, self.disk.features.locks, self.models[name]?.isTaken == false else { return }
+        let own = self.process
+        self.disk.process = own + 50
+        let store = DiskStore()
+        var hasTaken = true
+        let choice = self.chance.draw(0...2)
+        do throws(StorageError) {
+            switch choice {
+            case 0: _ = try store.createPartial(self.target(name), facts: Self.facts(0, 1))
+            case 1: _ = try store.openPartial(self.target(name))
+            default:
+                try store.discardPartial(self.target(name))
+                hasTaken = !self.disk.exists(self.path(name + ".part.journal"))
+            }
+        } catch {
+            hasTaken = false
+        }
+        self.disk.process = own
+        self.end.count("intruders")
+        if hasTaken { self.end.fail("a second process got \(name) by way \(choice) while the first had it open") }
+    }
+}
