@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
+package import Concurrency
 internal import Synchronization
 package import TransferCore
 
@@ -19,7 +19,7 @@ package final class ReportWriter: Sendable {
     }
 
     /// The time after which lines are written.
-    private static let delay = DispatchTimeInterval.milliseconds(100)
+    private static let delay = Duration.milliseconds(100)
     /// The time after which written lines are synced, if more follow.
     private static let interval = Duration.seconds(2)
     /// The number of bytes that are written without delay.
@@ -27,7 +27,7 @@ package final class ReportWriter: Sendable {
     /// The number of bytes above which no more rows should be fetched.
     private static let most = 8 << 20
 
-    private let queue = DispatchQueue(label: "martlet.report")
+    private let worker: any SerialWorker
     private let pending = Mutex(Pending())
     private let output: Mutex<Output>
     private let onFailure: @Sendable (StorageError) -> Void
@@ -36,9 +36,15 @@ package final class ReportWriter: Sendable {
     ///
     /// - Parameters:
     ///   - file: The report.
+    ///   - worker: The thread that writes.
     ///   - onFailure: Called once, on any thread, when the report cannot be written. Lines that were not written are
     ///     lost: their rows are fetched again by the next run.
-    package init(_ file: consuming ReportFile, onFailure: @escaping @Sendable (StorageError) -> Void) {
+    package init(
+        _ file: consuming ReportFile,
+        worker: any SerialWorker,
+        onFailure: @escaping @Sendable (StorageError) -> Void
+    ) {
+        self.worker = worker
         self.output = Mutex(Output(file: file, synced: .now))
         self.onFailure = onFailure
     }
@@ -55,9 +61,9 @@ package final class ReportWriter: Sendable {
             return (!pending.isScheduled, before <= Self.batch && pending.bytes.count > Self.batch)
         }
         if isFull {
-            self.queue.async { self.flushQuietly() }
+            self.worker.perform { self.flushQuietly() }
         } else if isFirst {
-            self.queue.asyncAfter(deadline: .now() + Self.delay) { self.flushQuietly() }
+            self.worker.perform(after: Self.delay) { self.flushQuietly() }
         }
     }
 
