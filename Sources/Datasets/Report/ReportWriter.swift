@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Concurrency
+internal import Platform
 internal import Synchronization
 package import TransferCore
 
@@ -15,13 +16,14 @@ package final class ReportWriter: Sendable {
 
     private struct Output: ~Copyable {
         var file: ReportFile
-        var synced: ContinuousClock.Instant
+        /// The time of the last sync, in nanoseconds.
+        var synced: Int64
     }
 
     /// The time after which lines are written.
     private static let delay = Duration.milliseconds(100)
-    /// The time after which written lines are synced, if more follow.
-    private static let interval = Duration.seconds(2)
+    /// The time after which written lines are synced if more follow, in nanoseconds.
+    private static let interval: Int64 = 2_000_000_000
     /// The number of bytes that are written without delay.
     private static let batch = 256 << 10
     /// The number of bytes above which no more rows should be fetched.
@@ -45,7 +47,7 @@ package final class ReportWriter: Sendable {
         onFailure: @escaping @Sendable (StorageError) -> Void
     ) {
         self.worker = worker
-        self.output = Mutex(Output(file: file, synced: .now))
+        self.output = Mutex(Output(file: file, synced: FileCalls.nanoseconds(of: CLOCK_MONOTONIC)))
         self.onFailure = onFailure
     }
 
@@ -98,7 +100,7 @@ package final class ReportWriter: Sendable {
             if let failure { throw failure }
             do throws(StorageError) {
                 if !bytes.isEmpty { try output.file.append(bytes) }
-                let now = ContinuousClock.now
+                let now = FileCalls.nanoseconds(of: CLOCK_MONOTONIC)
                 if syncing || now - output.synced > Self.interval {
                     try output.file.sync()
                     output.synced = now

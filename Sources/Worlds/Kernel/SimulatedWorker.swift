@@ -22,6 +22,7 @@ package final class SimulatedWorker: SerialWorker, @unchecked Sendable {
     }
 
     package func perform(_ work: @escaping @Sendable () -> Void) {
+        if self.process.isDisposing { return work() }
         self.queue.append(work)
         self.schedule()
     }
@@ -29,7 +30,8 @@ package final class SimulatedWorker: SerialWorker, @unchecked Sendable {
     package func perform(after delay: Duration, _ work: @escaping @Sendable () -> Void) {
         let (seconds, attoseconds) = delay.components
         let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
-        self.scheduler.schedule(after: nanoseconds, in: self.process) { self.perform(work) }
+        guard !self.process.isDisposing else { return }
+        self.scheduler.schedule(after: nanoseconds, in: self.process, isTimer: true) { self.perform(work) }
     }
 
     /// Performs the waiting work at once: a thread that waits lets no other work happen in a world.
