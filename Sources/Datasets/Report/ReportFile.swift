@@ -51,7 +51,7 @@ package struct ReportFile: ~Copyable {
     package init(opening path: String) throws(Refusal) {
         var raw: Int32
         repeat {
-            raw = Platform.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+            raw = FileCalls.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         } while raw < 0 && errno == EINTR
         guard raw >= 0 else {
             throw .unusable(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))

@@ -4,7 +4,7 @@
 package enum Worlds {
     /// The kinds, with how many of twenty worlds are of each.
     package static let kinds: [(share: Int, world: any World.Type)] = [
-        (14, DownloadWorld.self), (3, UploadWorld.self),
+        (14, DownloadWorld.self), (3, UploadWorld.self), (2, DatasetWorld.self),
     ]
 
     /// The kind of a seed.

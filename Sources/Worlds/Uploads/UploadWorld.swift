@@ -102,8 +102,8 @@ final class UploadLife {
         }
         self.start()
         while self.scheduler.steps < Self.mostSteps {
-            guard self.scheduler.step() else { break }
             if let command, !command.process.isAlive { self.ended(command) }
+            guard self.scheduler.step() else { break }
         }
         self.finish()
         return self.result
