@@ -65,7 +65,13 @@ package final class DatasetRun: Sendable {
         do throws(TableError) { self.table = try TableReader.open(order.table) } catch { throw .table(error) }
         var earlier = ReportFile.Contents()
         if let path = order.report {
-            let report = try ReportOpening(path, terms: order.terms + ReportOrigin.terms(ofTable: self.table))
+            let known: [JSON.Member]
+            do throws(StorageError) {
+                known = try ReportOrigin.terms(ofTable: self.table)
+            } catch {
+                throw .storage(error)
+            }
+            let report = try ReportOpening(path, terms: order.terms + known)
             self.id = report.id
             earlier = report.contents
             self.writer = ReportWriter(report.takeFile(), worker: workers("martlet.report"), onFailure: onFailure)

@@ -58,6 +58,7 @@ final class DatasetCommand: @unchecked Sendable {
                 let workers = SimulatedWorker.factory(self.life.scheduler, self.process)
                 self.run = try DatasetRun(self.life.order, workers: workers) { [weak self] in self?.failed($0) }
             } catch {
+                self.life.trace.add("process \(self.process.number)", "is refused: \(error)")
                 return self.exit(.refused(error))
             }
             self.engine?.observe { [weak self] in self?.take($0) }

@@ -23,7 +23,9 @@ extension DatasetLife {
         case .failed(let error):
             self.result.count("stopped: \(error.code)")
             if !hasFault { self.result.fail("a run stops without a reason: \(error.message)") }
-        case .complete: self.result.count("completed")
+        case .complete(let summary):
+            self.result.count("completed")
+            if summary.isTableIncomplete, !hasFault { self.result.fail("the table is said to be incomplete") }
         case nil: self.result.fail("a process exits without an end")
         }
     }
@@ -33,7 +35,6 @@ extension DatasetLife {
         if summary.rows != Int64(self.table.rows.count) {
             self.result.fail("the run has counted \(summary.rows) of \(self.table.rows.count) rows")
         }
-        if summary.isTableIncomplete { self.result.fail("the table is said to be incomplete") }
     }
 
     // MARK: The report

@@ -220,7 +220,9 @@ final class DatasetLife {
             if self.snapshot != complete { self.result.fail("a run after the end has changed something") }
             return false
         }
-        if !wasKilled, case .complete(let summary) = command.ending, summary.unfinished == 0 {
+        if !wasKilled, case .complete(let summary) = command.ending, summary.unfinished == 0,
+            !summary.isTableIncomplete
+        {
             self.judge(summary)
             self.judgeReport(isComplete: true)
             self.complete = self.snapshot
