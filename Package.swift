@@ -212,7 +212,8 @@ let package = Package(
         .target(
             name: "Worlds",
             dependencies: [
-                "Platform", "Concurrency", "FileStorage", "TransferCore", "TransferEngine", "TransferTesting",
+                "Platform", "Concurrency", "Datasets", "FileStorage", "TransferCore", "TransferEngine",
+                "TransferTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings

@@ -101,13 +101,18 @@ extension TransferEngine {
     ///
     /// Waiting transfers stay in the queue, but the engine starts no more of them.
     package func stop() async {
+        self.beginStopping()
+        await self.wait(for: .stopped)
+        for reference in self.subscribers.withLock({ $0 }) { reference.subscriber?.finish() }
+    }
+
+    /// Begins to stop as ``stop()`` does, and returns at once.
+    package func beginStopping() {
         let runs = self.handle { state in
             state.machine.stop()
             return Array(state.runs.values)
         }
         for run in runs { run.interrupt(.stopped) }
-        await self.wait(for: .stopped)
-        for reference in self.subscribers.withLock({ $0 }) { reference.subscriber?.finish() }
     }
 
     /// Returns when the closed queue is empty, or the engine has been stopped.

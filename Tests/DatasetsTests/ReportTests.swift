@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileStorage
+import Platform
 import Testing
 import TransferCore
 import TransferTesting
@@ -88,6 +90,37 @@ import TransferTesting
         try directory.write(bytes, to: "report")
         #expect(throws: ReportFile.Refusal.self) { try self.open(directory.path("report")) }
         #expect(try directory.read("report") == bytes)
+    }
+
+    @Test(arguments: ["precious", "precious\u{0}\u{0}", "{\"value\": 1}"])
+    func aFileWithoutALineOfAReportIsNotChanged(_ text: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(text.utf8), to: "report")
+        #expect(throws: ReportFile.Refusal.self) { try self.open(directory.path("report")) }
+        #expect(try directory.read("report") == Array(text.utf8))
+    }
+
+    @Test func linesDamagedByALossOfPowerAreRemoved() throws {
+        let directory = try TemporaryDirectory()
+        let whole = self.line(0) + self.line(2, failure: Self.failure)
+        var damaged = self.line(1)
+        for index in damaged.count / 2..<damaged.count - 20 { damaged[index] = 0 }
+        for rest in [damaged + self.line(3), [UInt8](repeating: 0, count: 5000), damaged.dropLast() + [0]] {
+            try directory.write(whole + rest, to: "report")
+            let contents = try self.open(directory.path("report"))
+            #expect(contents.reported.count == 2 && !contents.reported.contains(1) && !contents.reported.contains(3))
+            #expect(try directory.read("report") == whole)
+        }
+        try directory.write([UInt8](repeating: 0, count: 10), to: "report")
+        #expect(try self.open(directory.path("report")).reported.count == 0)
+    }
+
+    @Test func aTableThatCannotBeReadHasNoTerms() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("table")
+        try directory.write([1], to: "table")
+        let file = FileDescriptor(Platform.open(path, O_WRONLY))
+        #expect(throws: StorageError.self) { try ReportOrigin.terms(ofTable: file) }
     }
 
     @Test func aReportHasOneWriter() throws {

@@ -51,7 +51,7 @@ package struct ReportFile: ~Copyable {
     package init(opening path: String) throws(Refusal) {
         var raw: Int32
         repeat {
-            raw = Platform.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+            raw = FileCalls.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         } while raw < 0 && errno == EINTR
         guard raw >= 0 else {
             throw .unusable(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))
@@ -85,12 +85,24 @@ package struct ReportFile: ~Copyable {
             throw .unusable(error)
         }
         self.end = end
+        if end == 0, length > 0, !self.beginsLikeReport {
+            throw .unusable(
+                StorageError(.badJournal, "'\(self.path)' is not a report; remove it, or name another one")
+            )
+        }
         if length > end {
             let number = self.file.truncate(end)
             guard number == 0 else { throw .unusable(self.error(number)) }
             self.isDirty = true
         }
         return contents
+    }
+
+    /// Whether a file without a complete line begins as the first line does, or with the zeros of a loss of power.
+    private var beginsLikeReport: Bool {
+        var bytes = [UInt8](repeating: 0, count: ReportScanner.beginning.count)
+        let count = bytes.withUnsafeMutableBytes { self.file.read(into: $0, at: 0) }
+        return count > 0 && zip(bytes.prefix(count), ReportScanner.beginning).prefix { $0.0 != 0 }.allSatisfy(==)
     }
 
     /// Appends complete lines.

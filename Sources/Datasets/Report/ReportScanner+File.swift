@@ -3,13 +3,13 @@ internal import FileStorage
 internal import TransferCore
 
 extension ReportScanner {
-    /// Reads the complete lines of a report.
+    /// Reads the complete lines of a report, up to the first one that a loss of power has damaged.
     ///
     /// - Parameters:
     ///   - file: The open report.
     ///   - path: Its path, for messages.
     ///   - take: Called with each line's entry.
-    /// - Returns: The position after the last complete line, and the length of the file.
+    /// - Returns: The position after the last complete line, and the number of bytes that were read: more if anything follows.
     /// - Throws: `StorageError` if reading fails, or a line is not one of a report.
     @discardableResult
     static func scan(
@@ -27,7 +27,10 @@ extension ReportScanner {
                 throw StorageError(errno: Int32(-count), otherwise: .inputOutput, "cannot read the report", path)
             }
             if count == 0 { return (end, offset) }
-            let chunk = buffer[..<count]
+            // Appended lines that were not synced can be zeros after a loss of power. A sync makes all earlier lines
+            // durable, so none that follows was.
+            let zero = buffer[..<count].firstIndex(of: 0)
+            let chunk = buffer[..<(zero ?? count)]
             try lines.split(chunk) { (line, number) throws(StorageError) in
                 guard case .text(let text) = line, let entry = Self.entry(text) else {
                     throw StorageError(
@@ -39,6 +42,7 @@ extension ReportScanner {
             }
             if let feed = chunk.lastIndex(of: 0x0A) { end = offset + Int64(feed) + 1 }
             offset += Int64(count)
+            if zero != nil { return (end, offset) }
         }
     }
 }

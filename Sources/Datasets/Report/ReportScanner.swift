@@ -57,7 +57,8 @@ struct ReportScanner {
         return String(decoding: line[name..<end], as: UTF8.self)
     }
 
-    private static let beginning = Array(#"{"key":""#.utf8)
+    /// The beginning of each line that this program writes.
+    static let beginning = Array(#"{"key":""#.utf8)
     private static let row = Array(#"","row":"#.utf8)
     private static let shardName = Array(#","shard":"#.utf8) + [0x22]
     private static let errorCode = Array(#","error_code":"#.utf8)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
+package import Concurrency
+internal import Platform
 internal import Synchronization
 package import TransferCore
 
@@ -15,19 +16,20 @@ package final class ReportWriter: Sendable {
 
     private struct Output: ~Copyable {
         var file: ReportFile
-        var synced: ContinuousClock.Instant
+        /// The time of the last sync, in nanoseconds.
+        var synced: Int64
     }
 
     /// The time after which lines are written.
-    private static let delay = DispatchTimeInterval.milliseconds(100)
-    /// The time after which written lines are synced, if more follow.
-    private static let interval = Duration.seconds(2)
+    private static let delay = Duration.milliseconds(100)
+    /// The time after which written lines are synced if more follow, in nanoseconds.
+    private static let interval: Int64 = 2_000_000_000
     /// The number of bytes that are written without delay.
     private static let batch = 256 << 10
     /// The number of bytes above which no more rows should be fetched.
     private static let most = 8 << 20
 
-    private let queue = DispatchQueue(label: "martlet.report")
+    private let worker: any SerialWorker
     private let pending = Mutex(Pending())
     private let output: Mutex<Output>
     private let onFailure: @Sendable (StorageError) -> Void
@@ -36,10 +38,16 @@ package final class ReportWriter: Sendable {
     ///
     /// - Parameters:
     ///   - file: The report.
+    ///   - worker: The thread that writes.
     ///   - onFailure: Called once, on any thread, when the report cannot be written. Lines that were not written are
     ///     lost: their rows are fetched again by the next run.
-    package init(_ file: consuming ReportFile, onFailure: @escaping @Sendable (StorageError) -> Void) {
-        self.output = Mutex(Output(file: file, synced: .now))
+    package init(
+        _ file: consuming ReportFile,
+        worker: any SerialWorker,
+        onFailure: @escaping @Sendable (StorageError) -> Void
+    ) {
+        self.worker = worker
+        self.output = Mutex(Output(file: file, synced: FileCalls.nanoseconds(of: CLOCK_MONOTONIC)))
         self.onFailure = onFailure
     }
 
@@ -55,9 +63,9 @@ package final class ReportWriter: Sendable {
             return (!pending.isScheduled, before <= Self.batch && pending.bytes.count > Self.batch)
         }
         if isFull {
-            self.queue.async { self.flushQuietly() }
+            self.worker.perform { self.flushQuietly() }
         } else if isFirst {
-            self.queue.asyncAfter(deadline: .now() + Self.delay) { self.flushQuietly() }
+            self.worker.perform(after: Self.delay) { self.flushQuietly() }
         }
     }
 
@@ -92,7 +100,7 @@ package final class ReportWriter: Sendable {
             if let failure { throw failure }
             do throws(StorageError) {
                 if !bytes.isEmpty { try output.file.append(bytes) }
-                let now = ContinuousClock.now
+                let now = FileCalls.nanoseconds(of: CLOCK_MONOTONIC)
                 if syncing || now - output.synced > Self.interval {
                     try output.file.sync()
                     output.synced = now

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
+package import Concurrency
 internal import FileStorage
 internal import Platform
 internal import Synchronization
@@ -42,26 +42,39 @@ package final class DatasetRun: Sendable {
     let machine: Mutex<Machine>
     private let storage: ContentStorage?
     private let shards: ShardStore?
+    private let digests: any SerialWorker
     private let onFailure: @Sendable (StorageError) -> Void
 
     /// Opens the table, the report and the shards.
     ///
     /// - Parameters:
     ///   - order: What to do.
+    ///   - workers: Creates the threads that write the report and the shards.
     ///   - onFailure: Called on any thread when the report or a shard cannot be written: the run must be stopped then. No
     ///     row fails because of it.
     /// - Throws: ``Refusal``.
-    package init(_ order: DatasetOrder, onFailure: @escaping @Sendable (StorageError) -> Void) throws(Refusal) {
+    package init(
+        _ order: DatasetOrder,
+        workers: SerialWorkerFactory = DispatchWorker.factory,
+        onFailure: @escaping @Sendable (StorageError) -> Void
+    ) throws(Refusal) {
         self.order = order
+        self.digests = workers("martlet.dataset.digests")
         self.onFailure = onFailure
         self.formatter = ReportLine(order.algorithm)
         do throws(TableError) { self.table = try TableReader.open(order.table) } catch { throw .table(error) }
         var earlier = ReportFile.Contents()
         if let path = order.report {
-            let report = try ReportOpening(path, terms: order.terms + ReportOrigin.terms(ofTable: self.table))
+            let known: [JSON.Member]
+            do throws(StorageError) {
+                known = try ReportOrigin.terms(ofTable: self.table)
+            } catch {
+                throw .storage(error)
+            }
+            let report = try ReportOpening(path, terms: order.terms + known)
             self.id = report.id
             earlier = report.contents
-            self.writer = ReportWriter(report.takeFile(), onFailure: onFailure)
+            self.writer = ReportWriter(report.takeFile(), worker: workers("martlet.report"), onFailure: onFailure)
         } else {
             self.id = ""
             self.writer = nil
@@ -77,7 +90,8 @@ package final class DatasetRun: Sendable {
                         id: self.id,
                         shards: earlier.shards,
                         retried: order.isRetry ? order.table : nil
-                    )
+                    ),
+                    workers: workers
                 )
             } catch {
                 throw .storage(error)
@@ -215,10 +229,8 @@ package final class DatasetRun: Sendable {
         }
     }
 
-    private let digests = DispatchQueue(label: "martlet.dataset.digests")
-
     private func digest(_ fetch: DatasetFetch, _ result: DatasetResult, _ path: String) {
-        self.digests.async {
+        self.digests.perform {
             var result = result
             let (directory, name) = Self.split(path)
             result.digest = try? DiskStore()
@@ -291,7 +303,7 @@ package final class DatasetRun: Sendable {
     ///
     /// - Throws: `StorageError`.
     package func finish() throws(StorageError) {
-        self.digests.sync {}
+        self.digests.waitUntilIdle()
         try self.shards?.finish()
         try self.writer?.appendDurably([])
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
+internal import Concurrency
 internal import Synchronization
 internal import TransferCore
 
@@ -7,7 +7,7 @@ internal import TransferCore
 final class ShardStore: Sendable {
     private struct State { weak var run: DatasetRun? }
 
-    private let queue = DispatchQueue(label: "martlet.shards")
+    private let worker: any SerialWorker
     private let state = Mutex(State())
     private let link: Link
     private let writer: ShardWriter
@@ -27,12 +27,22 @@ final class ShardStore: Sendable {
     /// - Parameters:
     ///   - shards: The directory and the limits.
     ///   - owner: The report.
+    ///   - workers: Creates the threads.
     /// - Throws: `StorageError` as `ShardWriter`.
-    init(_ shards: DatasetOrder.Shards, owner: ShardReport) throws(StorageError) {
+    init(
+        _ shards: DatasetOrder.Shards,
+        owner: ShardReport,
+        workers: SerialWorkerFactory
+    ) throws(StorageError) {
+        self.worker = workers("martlet.shards")
         let link = Link()
         self.link = link
-        self.writer = try ShardWriter(directory: shards.directory, limits: shards.limits, owner: owner) {
-            (shard) throws(StorageError) in
+        self.writer = try ShardWriter(
+            directory: shards.directory,
+            limits: shards.limits,
+            owner: owner,
+            closer: workers("martlet.shards.closing")
+        ) { (shard) throws(StorageError) in
             try link.store?.report(shard)
         }
         link.store = self
@@ -49,7 +59,7 @@ final class ShardStore: Sendable {
 
     /// Appends a content soon.
     func append(_ fetch: DatasetFetch, _ content: SampleContent, _ result: DatasetResult) {
-        self.queue.async {
+        self.worker.perform {
             guard let run = self.run else { return }
             run.store(fetch, content, result, in: self.writer)
         }
@@ -59,10 +69,8 @@ final class ShardStore: Sendable {
     ///
     /// Blocks.
     func finish() throws(StorageError) {
-        let result = self.queue.sync {
-            Result { () throws(StorageError) in try self.writer.finish() }
-        }
-        try result.get()
+        self.worker.waitUntilIdle()
+        try self.writer.finish()
     }
 
     private func report(_ shard: ClosedShard) throws(StorageError) {

@@ -166,7 +166,7 @@ struct ListedReports {
         // O_NONBLOCK: a pipe would block.
         var raw: Int32
         repeat {
-            raw = Platform.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+            raw = FileCalls.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         } while raw < 0 && errno == EINTR
         guard raw >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return .missing }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Concurrency
 internal import FileStorage
 internal import Platform
 internal import Synchronization
@@ -32,7 +33,8 @@ package final class ShardWriter: Sendable {
     private let report: @Sendable (ClosedShard) throws(StorageError) -> Void
     private let state: Mutex<State>
     /// Held by the thread that performs the steps of closing.
-    private let closer = Mutex<Void>(())
+    private let closing = Mutex<Void>(())
+    private let closer: any SerialWorker
 
     /// Locks a directory, creates it if it is missing, and removes what a killed program has left.
     ///
@@ -44,6 +46,7 @@ package final class ShardWriter: Sendable {
     ///   - path: The directory.
     ///   - limits: When a shard is full.
     ///   - owner: The report; numbering continues after the shards that it and the other reports of the directory name.
+    ///   - closer: The thread that closes full shards.
     ///   - report: Called with each shard that is complete and durable, in order, one call at a time, on any thread.
     ///     It must make the rows durable in the report before it returns: then the next shard gets its name. If it throws,
     ///     it is called again later. It must not wait for a lock that a caller of this writer holds.
@@ -53,10 +56,12 @@ package final class ShardWriter: Sendable {
         directory path: String,
         limits: ShardLimits,
         owner: ShardReport,
+        closer: any SerialWorker = DispatchWorker("martlet.shards.closing"),
         report: @escaping @Sendable (ClosedShard) throws(StorageError) -> Void
     ) throws(StorageError) {
         self.directory = try ShardDirectory(path)
         self.report = report
+        self.closer = closer
         let (next, aside) = try self.directory.prepare(owner)
         self.aside = aside
         self.state = Mutex(State(machine: ShardMachine(limits: limits, next: next)))
@@ -153,15 +158,11 @@ package final class ShardWriter: Sendable {
 
     // MARK: Closing
 
-    private func startClosing() {
-        let status = SystemThread.start { try? self.close() }
-        // Without a thread, the next call of the caller performs the steps.
-        if status != 0 { self.state.withLock { $0.isStalled = true } }
-    }
+    private func startClosing() { self.closer.perform { try? self.close() } }
 
     /// Performs the remaining steps of the shard that is being closed, or waits for the thread that does.
     private func close() throws(StorageError) {
-        try self.closer.withLock { (_) throws(StorageError) in
+        try self.closing.withLock { (_) throws(StorageError) in
             while let step = try self.nextStep() {
                 do throws(StorageError) {
                     try self.perform(step)

@@ -31,7 +31,7 @@ package struct TableReader: ~Copyable {
             guard number >= 0 else { throw TableError("standard input is closed") }
             return FileDescriptor(number)
         }
-        let number = Platform.open(path, O_RDONLY | O_CLOEXEC)
+        let number = FileCalls.open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw TableError("it cannot be opened: \(String(cString: strerror(errno))); check its name")
         }
@@ -71,7 +71,7 @@ package struct TableReader: ~Copyable {
         let capacity = self.decoder == nil ? 64 << 10 : 8 << 10
         let chunk = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, filled in
             while filled < least {
-                let count = Platform.read(file.raw, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
+                let count = FileCalls.read(file.raw, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
                 if count > 0 {
                     filled += count
                 } else if count == 0 {

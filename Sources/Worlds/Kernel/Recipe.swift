@@ -21,7 +21,10 @@ package struct Recipe: Sendable {
     package init(seed: UInt64, without omitted: Set<Int> = []) {
         self.seed = seed
         self.omitted = omitted
-        self.random = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ 0x1234_5678)
+        // Not the seed itself, nor a multiple: the generator adds a constant for each number, so that the worlds of
+        // neighbouring seeds would draw the same numbers, one later.
+        var mixer = SeededGenerator(seed: seed)
+        self.random = SeededGenerator(seed: mixer.next() ^ 0x1234_5678)
     }
 
     /// The number of ingredients, those left out included.

@@ -4,7 +4,7 @@
 package enum Worlds {
     /// The kinds, with how many of twenty worlds are of each.
     package static let kinds: [(share: Int, world: any World.Type)] = [
-        (20, DownloadWorld.self), (1, StorageWorld.self),
+        (12, DownloadWorld.self), (3, UploadWorld.self), (2, DatasetWorld.self), (1, StorageWorld.self),
     ]
 
     /// The kind of a seed.

@@ -28,6 +28,8 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
     /// The number of bytes of the body that were delivered.
     private var sent: Int64 = 0
     private var startedAt: Int64 = 0
+    /// Sends the content of the request, if its server receives it.
+    private var sender: ContentSender?
 
     private var network: SimulatedNetwork { self.transport.network }
     private var scheduler: Scheduler { self.network.scheduler }
@@ -125,9 +127,28 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
             fields: self.request.fields
         )
         self.facts = facts
-        let reply = server.reply(to: facts)
+        if let content = self.request.content, let receiver = server as? any ReceivingServer {
+            return self.send(content, to: receiver, facts)
+        }
+        self.answer(server.reply(to: facts))
+    }
+
+    private func answer(_ reply: ServerReply) {
         self.reply = reply
         self.later(reply.delay + self.network.roundTrip / 2) { self.respond(reply) }
+    }
+
+    private func send(_ content: any RequestContent, to server: any ReceivingServer, _ facts: ServerRequest) {
+        let sender = ContentSender(content, to: server, facts, self.transport, lane: self.lane) { [weak self] event in
+            guard let self, self.phase == .waiting else { return }
+            switch event {
+            case .interim(let status, let fields): self.receiver.exchangeReceived(interim: status, fields: fields)
+            case .reply(let reply): self.answer(reply)
+            case .broken(let code): self.fail(self.network.error(code, self.host))
+            }
+        }
+        self.sender = sender
+        sender.begin(waitingAtMost: self.request.continueTimeout)
     }
 
     private func respond(_ reply: ServerReply) {
@@ -235,6 +256,9 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
         self.network.trace.add("network", "#\(number) ends after \(sent) bytes")
         if self.isActive { self.network.ended(self.host) }
         self.isActive = false
-        if keeping { self.transport.keep(self.connection, self.lane, self.request.url.origin) }
+        let isWhole = self.sender?.isWhole ?? true
+        self.sender?.stop()
+        self.sender = nil
+        if keeping, isWhole { self.transport.keep(self.connection, self.lane, self.request.url.origin) }
     }
 }
