@@ -3,7 +3,7 @@
 /// All kinds of worlds, and which seed has which.
 package enum Worlds {
     /// The kinds, with how many of twenty worlds are of each.
-    package static let kinds: [(share: Int, world: any World.Type)] = [(20, DownloadWorld.self)]
+    package static let kinds: [(share: Int, world: any World.Type)] = [(20, DownloadWorld.self), (0, DaemonWorld.self)]
 
     /// The kind of a seed.
     package static func kind(ofSeed seed: UInt64) -> any World.Type {
