@@ -212,9 +212,9 @@ let package = Package(
         .target(
             name: "Worlds",
             dependencies: [
-                "Platform", "Concurrency", "Datasets", "FileStorage", "TransferCore", "TransferEngine",
-                "TransferTesting",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "HTTPTransport",
+                "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting",
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),

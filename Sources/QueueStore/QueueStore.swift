@@ -22,28 +22,39 @@ package final class QueueStore: Sendable {
     ///
     /// The file `PATH-state` next to it distinguishes a lost database from one that never existed.
     ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - threads: The threads and the clock; simulations replace them.
     /// - Throws: ``QueueStoreError`` with `tooNew`, `damaged` (also if durable commits are missing), `busy`, `full` or
     ///   `inputOutput`.
-    package convenience init(path: String) throws(QueueStoreError) {
-        try self.init(path: path, migrations: Migration.all)
+    package convenience init(path: String, threads: StoreThreads = .system) throws(QueueStoreError) {
+        try self.init(path: path, migrations: Migration.all, threads: threads)
     }
 
     init(
         path: String,
         migrations: [Migration] = Migration.all,
         log: WriteAheadLog? = nil,
-        longestGroup: Duration = .milliseconds(100)
+        longestGroup: Duration = .milliseconds(100),
+        threads: StoreThreads = .system
     ) throws(QueueStoreError) {
         self.directory = DatabaseFile.directory(of: path)
         self.marker = StateMarker(path: path)
         self.log = log ?? WriteAheadLog(path: path)
         self.path = path
-        self.writer = WritingThread(try Self.open(path, migrations, self.log, self.marker), path: path)
-        self.readers = ReadingThreads(path: path) { () throws(QueueStoreError) in try Self.openReader(path) }
+        self.writer = WritingThread(
+            try Self.open(path, migrations, self.log, self.marker),
+            path: path,
+            threads: threads
+        )
+        self.readers = ReadingThreads(path: path, threads: threads) { () throws(QueueStoreError) in
+            try Self.openReader(path)
+        }
         self.commits = GroupCommit(
             thread: self.writer,
             log: self.log,
             longest: longestGroup,
+            now: threads.now,
             health: self.health,
             marker: self.marker
         )

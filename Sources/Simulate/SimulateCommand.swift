@@ -46,6 +46,7 @@ struct SimulateCommand: ParsableCommand {
 
     func run() throws {
         Self.fixHashing()
+        DaemonWorld.prepare()
         let omitted = Set((self.without ?? "").split(separator: ",").compactMap { Int($0) })
         let clock = ContinuousClock()
         let start = clock.now

@@ -26,8 +26,10 @@ package struct CoreConfiguration: Sendable {
     package var logger = Logger(label: "martletd")
     /// The power and network conditions of the machine.
     package var conditions: any SystemConditions = LocalConditions()
-    /// The wall clock; tests can replace it.
+    /// The clocks; tests and simulations can replace them.
     package var clock = CoreClock()
+    /// The resources of the engines; `nil` for real connections, files and threads.
+    package var resources: EngineResources?
     /// The maximum number of running transfers over all queues, limited by file descriptors.
     package var mostAtOnce = Int.max
     /// The interval between two attempts to write to a full disk, in seconds.

@@ -157,8 +157,8 @@ extension DaemonCore {
         // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
         if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
         if entry.hasStarted, let live { self.recordStop(id, entry.wish, live) }
-        if entry.hasStarted, let live, live.bytes > 0 {
-            // The progress of a paused transfer is shown from the store.
+        if entry.hasStarted, let live, live.bytes > 0 || live.path != transfer.path {
+            // The progress of a paused transfer is shown from the store, and its removal deletes the file there.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)
             self.later(
                 { (writer) throws(QueueStoreError) in try writer.setProgress([progress]) },

@@ -39,7 +39,7 @@ extension DaemonCore {
     private func wake(at time: Int64) {
         self.timer?.cancel()
         self.timer = Task {
-            try? await Task.sleep(for: .nanoseconds(max(0, time - self.uptime)))
+            await self.configuration.clock.sleep(.nanoseconds(max(0, time - self.uptime)))
             guard !Task.isCancelled else { return }
             self.machine.woke()
             self.pump()

@@ -37,7 +37,7 @@ extension DaemonCore {
         self.pump()
         for state in self.sessions.values { state.reader?.finish() }
         let engines = self.lanes.values.flatMap(\.engines)
-        await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
+        await self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
         self.drain()
         let progress = self.progressToStore()
         // Even without progress: after this transaction the results of earlier ones are known, and later ends follow.
@@ -68,12 +68,12 @@ extension DaemonCore {
     }
 
     /// Stops engines, and returns after `limit` even if a disk does not respond.
-    private static func stop(_ engines: [TransferEngine], within limit: Duration) async {
+    private nonisolated func stop(_ engines: [TransferEngine], within limit: Duration) async {
         await withCheckedContinuation { continuation in
             // Not a task group around both: it would wait for an engine that never stops.
             let end = CallOnce { continuation.resume() }
             let timer = Task {
-                try? await Task.sleep(for: limit)
+                await self.configuration.clock.sleep(limit)
                 end.now()
             }
             Task {

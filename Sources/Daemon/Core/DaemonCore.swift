@@ -27,7 +27,7 @@ package actor DaemonCore: TransferService {
         /// The problem of each file system that transfers wait for.
         var heldFileSystems: [String] = []
         /// The time of the last log message about ``trouble``.
-        var troubleLogged: ContinuousClock.Instant?
+        var troubleLogged: Int64?
         var stop = Stop.no
 
         enum Stop: Sendable, Hashable { case no, asked, done }
@@ -43,7 +43,7 @@ package actor DaemonCore: TransferService {
     private nonisolated let signals: AsyncStream<Void>
     private nonisolated let signal: AsyncStream<Void>.Continuation
     let parts: EngineParts
-    private nonisolated let beginning = ContinuousClock.now
+    private nonisolated let beginning: Int64
 
     /// Decides which transfers are claimed from the store, staged on engines and withdrawn.
     var machine = QueueMachine()
@@ -112,10 +112,9 @@ package actor DaemonCore: TransferService {
     private init(_ configuration: CoreConfiguration, _ store: QueueStore, _ start: CoreStart) {
         self.configuration = configuration
         self.store = store
+        self.beginning = configuration.clock.uptime()
         self.parts = EngineParts(
-            loops: SharedLoops(laneCount: 2),
-            store: DiskStore(),
-            pool: NIOBlockingPool(threadCount: 4),
+            resources: configuration.resources ?? .live(),
             notes: UploadNotes(stateDirectory: configuration.stateDirectory),
             allowedAddresses: configuration.allowedAddresses
         )
@@ -148,19 +147,20 @@ package actor DaemonCore: TransferService {
         }
         self.machine.setMostAtOnce(self.configuration.mostAtOnce)
         self.setHistory()
+        let sleep = self.configuration.clock.sleep
         self.work = [
             Task { [weak self, signals = self.signals] in
                 for await _ in signals {
                     let heard = await self?.drain() ?? 0
                     // Events of this time are handled, stored and reported together: with many small files this is
                     // most of a transfer's cost here.
-                    try? await Task.sleep(for: Self.gathering(after: heard))
+                    await sleep(Self.gathering(after: heard))
                 }
             },
             Task { [weak self] in
                 while !Task.isCancelled {
                     guard let pause = await self?.tick() else { return }
-                    try? await Task.sleep(for: .seconds(pause))
+                    await sleep(.seconds(pause))
                 }
             },
         ]
@@ -233,10 +233,10 @@ package actor DaemonCore: TransferService {
         self.store.onFailure { [weak self] failure in
             guard let self, let failure else { return }
             let text = failure.code == .full ? "the queue's disk is full" : failure.message
-            let now = ContinuousClock.now
+            let now = self.uptime
             let isDue = self.snapshot.withLock { snapshot in
                 snapshot.trouble = text
-                guard snapshot.troubleLogged.map({ now - $0 >= .seconds(60) }) ?? true else { return false }
+                guard snapshot.troubleLogged.map({ now - $0 >= 60_000_000_000 }) ?? true else { return false }
                 snapshot.troubleLogged = now
                 return true
             }
@@ -307,8 +307,7 @@ package actor DaemonCore: TransferService {
 
     /// Nanoseconds since the core was created.
     nonisolated var uptime: Int64 {
-        let time = (ContinuousClock.now - self.beginning).components
-        return time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
+        self.configuration.clock.uptime() - self.beginning
     }
 
     /// Changes the store, then the core's state, in the order of the store's transactions.

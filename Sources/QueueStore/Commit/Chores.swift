@@ -7,6 +7,7 @@ internal import Control
 /// The remaining work is recorded in the database, so a store that is opened after a kill continues it.
 struct Chores {
     let connection: Connection
+    private let now: @Sendable () -> Duration
     /// The position in a removed queue at which the last step stopped.
     private var place: (queue: Int64, code: Int64, position: Int64)?
 
@@ -17,7 +18,10 @@ struct Chores {
     private static let keptPages: Int64 = 1024
     private static let pagesAtOnce = 256
 
-    init(_ connection: Connection) { self.connection = connection }
+    init(_ connection: Connection, now: @escaping @Sendable () -> Duration) {
+        self.connection = connection
+        self.now = now
+    }
 
     /// Returns whether there is work to do.
     func isNeeded(withHandler hasHandler: Bool) -> Bool {
@@ -52,10 +56,9 @@ struct Chores {
     }
 
     private mutating func perform(_ handler: RemovalHandler?) throws(QueueStoreError) -> Bool {
-        let clock = ContinuousClock()
-        let end = clock.now.advanced(by: Self.longest)
+        let end = self.now() + Self.longest
         if let handler, let (queue, code) = try self.leaving() {
-            while clock.now < end, try self.remove(queue, code, handler) {}
+            while self.now() < end, try self.remove(queue, code, handler) {}
             return true
         }
         if let row = try self.connection.first(
@@ -65,7 +68,7 @@ struct Chores {
                 (queue: row.integer(0) ?? 0, last: row.integer(1) ?? 0)
             }
         ) {
-            while clock.now < end {
+            while self.now() < end {
                 guard try self.deleteForgotten(row.queue, row.last) else {
                     try self.connection.run("DELETE FROM forgotten WHERE queue = ?", [row.queue])
                     break

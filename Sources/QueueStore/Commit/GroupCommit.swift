@@ -21,6 +21,7 @@ final class GroupCommit: Sendable {
     private let marker: StateMarker
     /// The maximum duration of a group's works, so that early callers do not wait for all later ones.
     private let longest: Duration
+    private let now: @Sendable () -> Duration
     private let state = Mutex(State())
 
     /// The minimum interval between two background steps while there are writes.
@@ -30,12 +31,14 @@ final class GroupCommit: Sendable {
         thread: WritingThread,
         log: WriteAheadLog,
         longest: Duration,
+        now: @escaping @Sendable () -> Duration,
         health: WriteHealth,
         marker: StateMarker
     ) {
         self.thread = thread
         self.log = log
         self.longest = longest
+        self.now = now
         self.health = health
         self.marker = marker
     }
@@ -72,9 +75,8 @@ final class GroupCommit: Sendable {
 
     /// Performs all enqueued writes and background work; must be called on the writing thread.
     func run(_ connection: Connection) {
-        let clock = ContinuousClock()
-        var chores = Chores(connection)
-        var last = clock.now
+        var chores = Chores(connection, now: self.now)
+        var last = self.now()
         while true {
             enum Step {
                 case works([Work], hasChores: Bool)
@@ -95,12 +97,12 @@ final class GroupCommit: Sendable {
                 while !left.isEmpty { left = left.dropFirst(self.commit(left, connection)) }
                 if !hasChores { self.setChores(chores.isNeeded(withHandler: self.handler != nil)) }
                 // Writes precede background work, but do not delay it forever.
-                guard hasChores, clock.now - last >= Self.pause else { continue }
+                guard hasChores, self.now() - last >= Self.pause else { continue }
                 self.step(&chores)
-                last = clock.now
+                last = self.now()
             case .chore:
                 self.step(&chores)
-                last = clock.now
+                last = self.now()
             case .end: return
             }
         }
@@ -108,7 +110,7 @@ final class GroupCommit: Sendable {
 
     /// Performs all background work; must be called on the writing thread.
     func finishChores(_ connection: Connection) {
-        var chores = Chores(connection)
+        var chores = Chores(connection, now: self.now)
         repeat { self.step(&chores) } while self.state.withLock { $0.hasChores }
     }
 
@@ -135,13 +137,12 @@ final class GroupCommit: Sendable {
             for work in works { group.refuse(work) }
             return works.count
         }
-        let clock = ContinuousClock()
-        let end = clock.now.advanced(by: self.longest)
+        let end = self.now() + self.longest
         var count = 0
         for work in works {
             group.perform(work)
             count += 1
-            if clock.now >= end { break }
+            if self.now() >= end { break }
         }
         group.end()
         // Before the callers are resumed: they may read it.

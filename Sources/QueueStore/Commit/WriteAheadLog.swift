@@ -51,6 +51,6 @@ final class WriteAheadLog: Sendable {
     /// The size of the log file in bytes; 0 if there is none.
     var size: Int {
         var status = stat()
-        return stat(self.path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+        return FileCalls.stat(self.path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
 }

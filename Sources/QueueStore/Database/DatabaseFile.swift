@@ -11,15 +11,15 @@ enum DatabaseFile {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw QueueStoreError(.inputOutput, "a database needs a path; got '\(path.stored)'")
         }
-        let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let file = FileCalls.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         if file >= 0 {
-            close(file)
+            FileCalls.close(file)
             return
         }
         guard errno == EEXIST else { throw Self.error(path, "made", errno) }
         for path in ["", "-wal", "-shm"].map({ path + $0 }) {
             var status = stat()
-            guard stat(path, &status) == 0 else {
+            guard FileCalls.stat(path, &status) == 0 else {
                 if errno == ENOENT { continue }
                 throw Self.error(path, "looked at", errno)
             }
@@ -27,7 +27,7 @@ enum DatabaseFile {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw QueueStoreError(.inputOutput, "the database '\(path)' is not a file; name one, or a free path")
             }
-            guard chmod(path, 0o600) == 0 else { throw Self.error(path, "made private", errno) }
+            guard FileCalls.chmod(path, 0o600) == 0 else { throw Self.error(path, "made private", errno) }
         }
     }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
 internal import SQLite
 internal import Synchronization
 
@@ -12,11 +11,11 @@ final class ReadingThreads: Sendable {
     typealias Read = @Sendable (Result<SQLiteConnection, QueueStoreError>) -> Void
 
     private final class Reader: Sendable {
-        let queue: DispatchQueue
-        // Only used on the queue.
+        let worker: any SerialWorker
+        // Only used on the worker.
         nonisolated(unsafe) var sqlite: SQLiteConnection?
 
-        init(_ number: Int) { self.queue = DispatchQueue(label: "martlet.queue.reader.\(number)") }
+        init(_ worker: any SerialWorker) { self.worker = worker }
     }
 
     private struct State {
@@ -33,8 +32,12 @@ final class ReadingThreads: Sendable {
     static let count = 2
 
     /// Creates the threads of a database; `open` opens a connection.
-    init(path: String, open: @escaping @Sendable () throws(QueueStoreError) -> SQLiteConnection) {
-        self.readers = (1...Self.count).map { Reader($0) }
+    init(
+        path: String,
+        threads: StoreThreads = .system,
+        open: @escaping @Sendable () throws(QueueStoreError) -> SQLiteConnection
+    ) {
+        self.readers = (1...Self.count).map { Reader(threads.makeWorker("martlet.queue.reader.\($0)")) }
         self.state = Mutex(State(idle: self.readers.reversed()))
         self.path = path
         self.open = open
@@ -47,7 +50,7 @@ final class ReadingThreads: Sendable {
             // The one that became idle last: the other one's connection may never be needed.
             return state.idle.popLast()
         }
-        if let reader { reader.queue.async { self.run(reader) } }
+        if let reader { reader.worker.perform { self.run(reader) } }
     }
 
     private func run(_ reader: Reader) {
@@ -89,7 +92,7 @@ final class ReadingThreads: Sendable {
 
     private func close(_ readers: ArraySlice<Reader>, _ done: @escaping @Sendable () -> Void) {
         guard let reader = readers.first else { return done() }
-        reader.queue.async {
+        reader.worker.perform {
             reader.sqlite?.close()
             self.close(readers.dropFirst(), done)
         }

@@ -126,7 +126,8 @@ final class DiskContent {
             switch Int.random(in: 0..<3, using: &random) {
             case 0: self.durableSize
             case 1: self.size
-            default: Int.random(in: shorter...longer, using: &random)
+            // Writes extend a file page by page. A truncation is one change: SQLite relies on it for its log.
+            default: self.size < self.durableSize ? self.size : Int.random(in: shorter...longer, using: &random)
             }
         for page in self.dirty.pages {
             switch Int.random(in: 0..<4, using: &random) {

@@ -185,6 +185,23 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
+    @Test("Paused before its first bytes, it keeps its path, by which its removal finds the partial file")
+    func pausedBeforeBytes() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(0)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"), ["split": "1"])
+        try await harness.events.wait("started \(id)")
+        try await harness.core.perform(.pause, on: .ids([id]))
+        let record = try await harness.core.record(id)
+        #expect(record.state == .paused && record.bytes == 0)
+        #expect(record.path == harness.path("file"))
+        await harness.stop()
+    }
+
     @Test("Removing all leaves no transfer, no partial file and no request, and what is added next runs")
     func removeAll() async throws {
         let gate = Gate()

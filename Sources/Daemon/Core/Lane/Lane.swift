@@ -7,14 +7,15 @@ internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
 
-/// The resources that the engines of all lanes share.
+/// What all lanes share.
 struct EngineParts: Sendable {
-    let loops: SharedLoops
-    let store: DiskStore
-    let pool: NIOBlockingPool
+    let resources: EngineResources
     let notes: UploadNotes
     /// The addresses that transfers may use although they are denied.
     var allowedAddresses = ProxyExceptions()
+
+    var store: DiskStore { self.resources.store }
+    var pool: any BlockingPool { self.resources.pool }
 }
 
 /// The claimed transfers of one queue, and the engines that run them.
@@ -351,13 +352,7 @@ final class Lane {
         if let proxy = key.proxy { transport.proxy = proxy }
         let engine: TransferEngine
         do {
-            engine = try LiveEngine.make(
-                self.settings.engine,
-                transport: transport,
-                on: self.parts.loops,
-                store: self.parts.store,
-                pool: self.parts.pool
-            )
+            engine = try self.parts.resources.makeEngine(self.settings.engine, transport)
         } catch {
             throw StagingFailure(.badOption, "the connections cannot be configured: \(error)")
         }

@@ -2,6 +2,7 @@
 package import Control
 internal import HTTPTransport
 internal import QueueStore
+internal import TransferEngine
 
 extension DaemonCore {
     /// Copies the current transfers into a list that is read in pages.

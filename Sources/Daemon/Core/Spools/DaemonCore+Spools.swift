@@ -4,6 +4,7 @@ internal import HTTPTransport
 internal import Logging
 internal import QueueStore
 internal import TransferCore
+internal import TransferEngine
 
 /// The commands that programs left in their spools.
 extension DaemonCore {

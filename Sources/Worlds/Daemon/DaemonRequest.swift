@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Daemon
+
+/// A request of a client of the daemon.
+enum DaemonRequest {
+    /// Adds transfers, at the end or at the beginning of the queue.
+    case add([GID], isPaused: Bool, atFront: Bool)
+    /// Performs an action on transfers.
+    case act(TransferAction, [GID])
+    /// Performs an action on all transfers.
+    case actOnAll(TransferAction)
+    /// Moves a transfer to the beginning or the end of the queue.
+    case move(GID, toFront: Bool)
+    /// Changes the limit of a transfer in bytes per second.
+    case limit(GID, Int)
+    /// Changes the number of transfers that run at once.
+    case concurrent(Int)
+    /// Changes the number of connections to a host.
+    case hostLimit(Int)
+    /// Makes everything durable.
+    case save
+    /// Lists all transfers.
+    case list
+
+    /// The request in a few words; transfers by their numbers.
+    func text(_ number: (GID) -> Int) -> String {
+        func names(_ ids: [GID]) -> String { ids.map { "\(number($0))" }.joined(separator: ", ") }
+        return switch self {
+        case .add(let ids, let isPaused, let atFront):
+            "adds \(names(ids))\(isPaused ? " paused" : "")\(atFront ? " at the beginning" : "")"
+        case .act(let action, let ids): "\(action.verb) \(names(ids))"
+        case .actOnAll(let action): "\(action.verb) everything"
+        case .move(let id, let toFront): "moves \(number(id)) to the \(toFront ? "beginning" : "end")"
+        case .limit(let id, let rate): "limits \(number(id)) to \(rate) bytes a second"
+        case .concurrent(let count): "lets \(count) transfers run"
+        case .hostLimit(let count): "limits the host to \(count) connections"
+        case .save: "saves"
+        case .list: "lists"
+        }
+    }
+}
+
+extension TransferAction {
+    var verb: String {
+        switch self {
+        case .pause: "pauses"
+        case .resume: "resumes"
+        case .retry: "retries"
+        case .remove(let deletesPartial): deletesPartial ? "removes, with partial files," : "removes"
+        case .forget: "forgets"
+        case .setPriority(let priority): "sets the priority \(priority) of"
+        }
+    }
+}
