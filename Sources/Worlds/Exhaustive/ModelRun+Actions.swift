@@ -44,7 +44,7 @@ extension ModelRun {
         case .recordFacts: self.record(self.machine.facts)
         case .recordDifference(let facts): self.record(self.machine.facts ?? facts)
         case .discardPartial(let target):
-            if let partial = self.disk.partials[target.name], !partial.isNamed {
+            if let partial = self.disk.partials[target.name], !partial.isNamed, self.finished == nil {
                 let older = self.disk.partials[Self.name]?.bytes ?? 0
                 self.check(target.name != Self.name && partial.bytes <= older, "more bytes are deleted than kept")
             }
@@ -78,11 +78,25 @@ extension ModelRun {
     }
 
     private func openPartial(_ target: FileTarget) {
+        self.keepLonger(target)
         guard self.ending == nil, let partial = self.disk.partials[target.name] else {
             return self.check(self.ending != nil, "a partial file that is not there is opened")
         }
         self.file = .partial(target.name)
         self.handle { $0.partialOpened(partial.facts, extents: partial.extents, Self.now) }
+    }
+
+    /// Keeps the second partial file that a killed run has left, if it has more bytes.
+    private func keepLonger(_ target: FileTarget) {
+        let newer = OlderPartial.beside(target).name
+        guard self.ending == nil, let second = self.disk.partials[newer], let first = self.disk.partials[target.name],
+            second.bytes > first.bytes
+        else { return }
+        self.disk.partials[target.name] = nil
+        self.effect()
+        self.disk.partials[newer] = nil
+        self.disk.partials[target.name] = second
+        self.effect()
     }
 
     private func createPartial(_ plan: PartialPlan) {

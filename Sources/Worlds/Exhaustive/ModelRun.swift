@@ -143,7 +143,8 @@ final class ModelRun {
             return
         }
         if head.status == 416, case .partial(let name) = self.file {
-            self.disk.partials[name]?.reportedEnd = self.disk.partials[name]?.extents.last?.upperBound
+            let end = self.disk.partials[name]?.extents.last?.upperBound
+            self.disk.partials[name]?.reportedEnd = end
         }
         self.exchanges[index].response = response
         self.handle {
