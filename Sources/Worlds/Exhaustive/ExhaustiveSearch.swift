@@ -39,7 +39,7 @@ package struct ExhaustiveSearch {
         case answer(request: Int, letter: Int, range: String?)
         case proceed(request: Int)
         case kill(effect: Int)
-        case nextRun(String)
+        case nextRun(RunOutcome)
     }
 
     private struct Node {
@@ -144,7 +144,7 @@ package struct ExhaustiveSearch {
             guard self.isSound(run, path) else { return }
             guard let ending = run.ending else { break }
             guard let next = Self.successor(of: run, ending) else { return }
-            path = Path(path, .nextRun("\(ending.outcome)"))
+            path = Path(path, .nextRun(ending.outcome))
             run = next
         }
         guard self.isNew(run) else { return }
@@ -220,7 +220,7 @@ package struct ExhaustiveSearch {
             "request \(request) for \(range ?? "the whole"): \(self.letters[letter].name)"
         case .proceed(let request): "more of the response to request \(request)"
         case .kill(let effect): "killed after effect \(effect) of this; started again"
-        case .nextRun(let outcome): "the run ends: \(outcome.prefix(200)); the next one begins"
+        case .nextRun(let outcome): "the run ends: \("\(outcome)".prefix(200)); the next one begins"
         }
     }
 }
