@@ -33,6 +33,8 @@ struct SimulateCommand: ParsableCommand {
     var twice = false
     @Flag(help: "Print the failures of worlds without shrinking them.")
     var noShrinking = false
+    @OptionGroup(title: "Exhaustive search")
+    var search: ExhaustiveOptions
 
     func validate() throws {
         if let kind, Worlds.kind(named: kind) == nil {
@@ -46,6 +48,7 @@ struct SimulateCommand: ParsableCommand {
 
     func run() throws {
         Self.fixHashing()
+        if self.search.exhaustive { return try self.search.run() }
         DaemonWorld.prepare()
         let omitted = Set((self.without ?? "").split(separator: ",").compactMap { Int($0) })
         let clock = ContinuousClock()

@@ -28,7 +28,9 @@ extension DownloadMachine {
             return self.openStream(index, head, total, part: part, now)
         }
         let request = self.requests[index]
-        if fetching.requestsWhole, fetching.isPartial, range.lowerBound == 0 {
+        let isAtPiece = fetching.planner.piece(of: request.number)
+            .map { $0.start == range.lowerBound + request.overlap } ?? true
+        if fetching.isPartial, range.lowerBound == 0, fetching.requestsWhole || !isAtPiece {
             // The whole was requested as a range, from a server that sends this file in ranges only.
             return self.wholeInsteadOfPart(index, head, total, range: range, fetching, now)
         }
@@ -53,6 +55,9 @@ extension DownloadMachine {
         guard let held = fetching.facts else {
             // The user's finished file: only the comparison can show that it is of the same version.
             return overlap == request.overlap ? .compared : .refused("the server sent too few bytes to compare")
+        }
+        if let length = held.length, range.upperBound > length {
+            return .refused("its range ends after the \(length) bytes of the file")
         }
         if fetching.planner.completed == 0, !isAdditional {
             // The response need not continue anything: nothing is held yet.

@@ -136,6 +136,35 @@ package struct DownloadMachine: ~Copyable, Sendable {
         self.earlierReceived = received
     }
 
+    /// Creates a machine in the state of another one, for exhaustive checks, which continue one state in many ways.
+    package init(copying other: borrowing DownloadMachine) {
+        self.constant = other.constant
+        self.history = other.history
+        self.phase = other.phase
+        self.name = other.name
+        self.requests = other.requests
+        self.nextRequest = other.nextRequest
+        self.heldSlot = other.heldSlot
+        self.existing = other.existing
+        self.pinned = other.pinned
+        self.connections = other.connections
+        self.received = other.received
+        self.kept = other.kept
+        self.resumedFrom = other.resumedFrom
+        self.window = other.window
+        self.speed = other.speed
+        self.reported = other.reported
+        self.older = other.older
+        self.holdsWrongBytes = other.holdsWrongBytes
+        self.isNewerWrong = other.isNewerWrong
+        self.startedAt = other.startedAt
+        self.earlierActiveTime = other.earlierActiveTime
+        self.earlierReceived = other.earlierReceived
+        self.lane = other.lane
+        self.wallNow = other.wallNow
+        self.actions = other.actions
+    }
+
     /// The destination, which a policy may have changed from memory to a file.
     var destination: DownloadTerms.Destination { self.history.diversion == nil ? self.terms.destination : .file }
 
