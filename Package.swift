@@ -100,7 +100,7 @@ let package = Package(
         ),
         .target(
             name: "QueueStore",
-            dependencies: ["Platform", "Control", "SQLite"],
+            dependencies: ["Platform", "Concurrency", "Control", "SQLite"],
             swiftSettings: settings
         ),
         .target(

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Dispatch
-
-/// Performs work in order, one piece after another, without blocking the caller.
-package protocol SerialWorker: Sendable {
-    /// Performs `work` after the earlier pieces.
-    func perform(_ work: @escaping @Sendable () -> Void)
-}
+package import Concurrency
 
 /// The threads and the clock of a store.
 ///
 /// The port by which simulations run a store on one thread in virtual time.
 package struct StoreThreads: Sendable {
     /// Creates a worker; the label is for debuggers.
-    package var makeWorker: @Sendable (_ label: String) -> any SerialWorker
+    package var makeWorker: SerialWorkerFactory
     /// Returns the time of a monotonic clock.
     package var now: @Sendable () -> Duration
 
     /// Creates the port from its parts.
     package init(
-        makeWorker: @escaping @Sendable (_ label: String) -> any SerialWorker,
+        makeWorker: @escaping SerialWorkerFactory,
         now: @escaping @Sendable () -> Duration
     ) {
         self.makeWorker = makeWorker
@@ -31,14 +25,8 @@ package struct StoreThreads: Sendable {
     package static var system: StoreThreads {
         let beginning = ContinuousClock.now
         return StoreThreads(
-            makeWorker: { label in QueueWorker(queue: DispatchQueue(label: label)) },
+            makeWorker: DispatchWorker.factory,
             now: { ContinuousClock.now - beginning }
         )
-    }
-
-    private struct QueueWorker: SerialWorker {
-        let queue: DispatchQueue
-
-        func perform(_ work: @escaping @Sendable () -> Void) { self.queue.async(execute: work) }
     }
 }

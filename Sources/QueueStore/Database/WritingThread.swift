@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import SQLite
 
 /// The thread of the writing connection, which performs its jobs one after another.
