@@ -166,6 +166,8 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
             errno = number
             return failed
         case .short(let bytes, _):
+            // Only reads and writes can be short.
+            guard count > 0 else { return body(count) }
             onFault(fault)
             return body(min(count, max(1, bytes)))
         case .killBefore:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Platform
 import TransferCore
 import TransferEngine
 
@@ -85,15 +86,16 @@ struct StorageModel {
 
     /// Bytes of a version; none is zero, so that holes are noticed.
     static func bytes(_ version: Int, _ range: ByteRange) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(range.count)
-        var offset = range.lowerBound
-        while offset < range.upperBound {
-            let end = min(range.upperBound, (offset / self.run + 1) * self.run)
-            bytes.append(contentsOf: repeatElement(self.byte(version, offset), count: Int(end - offset)))
-            offset = end
+        [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            count = range.count
+            guard let base = buffer.baseAddress else { return }
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let end = min(range.upperBound, (offset / self.run + 1) * self.run)
+                memset(base + Int(offset - range.lowerBound), Int32(self.byte(version, offset)), Int(end - offset))
+                offset = end
+            }
         }
-        return bytes
     }
 
     /// Adds a range to a union of ranges.

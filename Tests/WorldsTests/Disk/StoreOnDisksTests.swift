@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import FileStorage
+import Platform
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+import Worlds
+
+/// The essential behaviour of a store, on the real file system and on a simulated disk.
+@Suite("A store on a real and on a simulated disk")
+struct StoreOnDisksTests {
+    private static let facts = ResourceFacts(url: "http://a.test/f", length: 3000, entityTag: "\"1\"")
+
+    /// Calls `body` with a directory and a function that replaces the process.
+    private static func onDisk(
+        _ isSimulated: Bool,
+        _ body: (String, () -> Void) throws -> Void
+    ) throws {
+        guard isSimulated else {
+            let directory = try TemporaryDirectory()
+            return try withExtendedLifetime(directory) { try body(directory.path, {}) }
+        }
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        try FileCalls.simulating(disk) {
+            try body("/data") {
+                disk.endProcess(disk.process)
+                disk.process += 1
+            }
+        }
+        disk.endProcess(disk.process)
+        #expect(disk.names(inDirectory: "/data").allSatisfy { $0.hasPrefix("f") })
+    }
+
+    private static func write(_ file: any PartialFile, _ byte: UInt8, _ range: ByteRange) throws {
+        let extent = try #require(file.beginExtent(at: range.lowerBound))
+        let bytes = [UInt8](repeating: byte, count: range.count)
+        try bytes.withUnsafeBytes { try file.write($0, extent: extent) }
+        file.endExtent(extent)
+    }
+
+    @Test("A partial file is resumed by another process and finished", arguments: [false, true])
+    func resumesAndCommits(isSimulated: Bool) throws {
+        try Self.onDisk(isSimulated) { directory, endProcess in
+            let target = FileTarget(directory: directory, name: "f")
+            do {
+                let file = try DiskStore().createPartial(target, facts: Self.facts)
+                try Self.write(file, 7, 0..<1000)
+                try Self.write(file, 8, 2000..<2500)
+                endProcess()
+            }
+            let store = DiskStore()
+            guard case .ours(let facts, written: 1500) = try store.survey(target).partial else {
+                Issue.record("\(try store.survey(target).partial)")
+                return
+            }
+            #expect(facts == Self.facts)
+            let file = try store.openPartial(target)
+            #expect(file.initialExtents == [0..<1000, 2000..<2500])
+            #expect(try file.read(900..<1000) == [UInt8](repeating: 7, count: 100))
+            try Self.write(file, 9, 1000..<2000)
+            try Self.write(file, 9, 2500..<3000)
+            _ = try file.commit(as: target, length: 3000, CommitOptions(durability: .synced))
+            #expect(try store.readExisting(target, 2499..<2501) == [8, 9])
+            #expect(try store.survey(target).existing?.size == 3000)
+            guard case .none = try store.survey(target).partial else {
+                Issue.record("a partial file is left")
+                return
+            }
+        }
+    }
+
+    @Test("A name that is taken is not replaced, and small files get free names", arguments: [false, true])
+    func keepsExistingFiles(isSimulated: Bool) throws {
+        try Self.onDisk(isSimulated) { directory, _ in
+            let store = DiskStore()
+            let target = FileTarget(directory: directory, name: "f")
+            let first = try store.createSmall(target)
+            _ = try first.commit(as: target, CommitOptions(durability: .synced))
+            let file = try store.createPartial(target, facts: Self.facts)
+            try Self.write(file, 1, 0..<3000)
+            #expect(throws: StorageError.self) {
+                try file.commit(as: target, length: 3000, CommitOptions(durability: .synced))
+            }
+            #expect(try store.survey(target).existing?.size == 0)
+            let other = FileTarget(directory: directory, name: "f2")
+            _ = try file.commit(as: other, length: 3000, CommitOptions(durability: .grouped))
+            #expect(try store.survey(other).existing?.size == 3000)
+        }
+    }
+
+    @Test("After a loss of power, only synced bytes are believed")
+    func believesSyncedBytes() throws {
+        for seed in UInt64(0)..<50 {
+            let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
+            disk.process = 1
+            let target = FileTarget(directory: "/data", name: "f")
+            try FileCalls.simulating(disk) {
+                let file = try DiskStore().createPartial(target, facts: Self.facts)
+                try Self.write(file, 7, 0..<1000)
+                try file.checkpoint()
+                try Self.write(file, 8, 2000..<2500)
+                disk.losePower()
+                disk.process = 2
+                #expect(try DiskStore().openPartial(target).initialExtents == [0..<1000], "seed \(seed)")
+            }
+        }
+    }
+}
