@@ -173,7 +173,9 @@ package final class SimulatedProcess: @unchecked Sendable {
     ///
     /// Objects that wait for work that is never done keep each other alive; so the work is done.
     ///
-    /// - Parameter cancel: Ends what the process was doing.
+    /// - Parameters:
+    ///   - scheduler: The world's scheduler.
+    ///   - cancel: Ends what the process was doing.
     package func dispose(_ scheduler: Scheduler, _ cancel: () -> Void) {
         self.kill()
         self.isDisposing = true

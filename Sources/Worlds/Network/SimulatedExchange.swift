@@ -223,7 +223,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
             content.bytes.withUnsafeBytes { bytes in
                 // Bounds: a reply's range is part of its content.
                 self.receiver.exchangeReceived(
-                    body: UnsafeRawBufferPointer(rebasing: bytes[start..<start + Int(count)])
+                    body: bytes.part(start..<start + Int(count))
                 )
             }
         }
