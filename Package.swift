@@ -15,6 +15,31 @@ let platformSettings =
 /// Files of web pages, which become arrays of bytes in the executable: it remains a single file.
 func pageFiles(_ folder: String, _ names: [String]) -> [Resource] { names.map { .embedInCode("\(folder)/\($0)") } }
 
+/// The worlds in which the real code runs in virtual time (Docs/Worlds.md): what is installed is built without them.
+let worlds: [Target] = [
+    // Worlds: the real code in virtual time (Docs/Worlds.md).
+    .target(
+        name: "Worlds",
+        dependencies: [
+            "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "HTTPTransport",
+            "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting",
+            .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+        ],
+        swiftSettings: settings
+    ),
+    .executableTarget(
+        name: "martlet-simulate",
+        dependencies: ["Platform", "Worlds", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+        path: "Sources/Simulate",
+        swiftSettings: settings
+    ),
+    .testTarget(
+        name: "WorldsTests",
+        dependencies: ["Platform", "FileStorage", "Worlds", "TransferTesting"],
+        swiftSettings: settings
+    ),
+]
+
 let package = Package(
     name: "martlet",
     platforms: [.macOS(.v15)],
@@ -208,27 +233,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Worlds: the real code in virtual time (Docs/Worlds.md).
-        .target(
-            name: "Worlds",
-            dependencies: [
-                "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "HTTPTransport",
-                "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting",
-                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "martlet-simulate",
-            dependencies: ["Platform", "Worlds", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Sources/Simulate",
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "WorldsTests",
-            dependencies: ["Platform", "FileStorage", "Worlds", "TransferTesting"],
-            swiftSettings: settings
-        ),
         .testTarget(
             name: "TransferCoreTests",
             dependencies: [
@@ -354,6 +358,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-    ],
+    ] + (Context.environment["MARTLET_WITHOUT_WORLDS"] == "1" ? [] : worlds),
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripted HTTP/1.1 servers for Scripts/random-worlds and Scripts/field-behaviours.
+"""Scripted HTTP/1.1 servers for Scripts/field-behaviours.
 
 A `WireServer` runs one handler for every request that arrives on its loopback ports. The handler gets a `Call`, which
 holds the request and writes the response: status, fields, framing, cuts, stalls and resets are under its control. The

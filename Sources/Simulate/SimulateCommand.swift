@@ -29,6 +29,8 @@ struct SimulateCommand: ParsableCommand {
     var findings = 5
     @Flag(help: "Print everything that happens.")
     var trace = false
+    @Option(help: "The file for a picture of the last world's trace (SVG).")
+    var picture: String?
     @Flag(help: "Live through each world twice, and compare the traces.")
     var twice = false
     @Flag(help: "Print the failures of worlds without shrinking them.")
@@ -62,8 +64,17 @@ struct SimulateCommand: ParsableCommand {
             if lived % 64 == 0, let end, clock.now >= end { break }
             let seed = self.seed &+ lived
             let world = self.kind.flatMap(Worlds.kind(named:)) ?? Worlds.kind(ofSeed: seed)
-            let result = Shrinker.live(world, seed: seed, without: omitted, isTraced: self.trace || self.twice)
+            let result = Shrinker.live(
+                world,
+                seed: seed,
+                without: omitted,
+                isTraced: self.trace || self.twice || self.picture != nil
+            )
             if self.trace { for line in result.trace.lines { print(Story.text(line)) } }
+            if let picture {
+                let title = "world \(seed) (\(world.kind)): what happened, in virtual time"
+                try Self.write(Picture.svg(title, result.trace.lines), to: picture)
+            }
             for (what, times) in result.end.counts { counts[what, default: 0] += times }
             lived += 1
             var isBroken = !result.end.broken.isEmpty
@@ -91,6 +102,14 @@ struct SimulateCommand: ParsableCommand {
             "\(lived) worlds from seed \(self.seed), \(found) broke a promise; \(Int(seconds)) s, \(rate) worlds a minute"
         )
         if found > 0 { throw ExitCode(1) }
+    }
+
+    private static func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else {
+            throw ValidationError("cannot write \(path): \(String(cString: strerror(errno)))")
+        }
+        fputs(text, file)
+        fclose(file)
     }
 
     private static func seconds(_ duration: Duration) -> Double {
