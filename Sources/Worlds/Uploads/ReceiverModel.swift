@@ -274,6 +274,14 @@ struct ReceiverModel {
         self.lose(count, of: receiving.path)
     }
 
+    /// Forgets the last bytes of a request that has not ended, as a server does that takes only a part.
+    mutating func shorten(_ number: Int, by count: Int) {
+        guard let receiving = self.receiving[number], receiving.held == nil,
+            self.resources[receiving.path]?.appender == number
+        else { return }
+        self.lose(count, of: receiving.path)
+    }
+
     /// Loses the last bytes of an incomplete upload.
     mutating func lose(_ count: Int, of path: String) {
         guard let resource = self.resources[path], !resource.isComplete else { return }

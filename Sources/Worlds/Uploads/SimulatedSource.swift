@@ -65,8 +65,11 @@ final class SimulatedSource {
         switch change {
         case .overwrites:
             guard !self.file.isEmpty else { return }
-            let start = Int.random(in: 0..<self.file.count, using: &generator)
-            let end = min(self.file.count, start + Int.random(in: 1...10_000, using: &generator))
+            // Mostly all of it: a mixture shows only where the versions differ on both sides of what was read.
+            let isWhole = Int.random(in: 0..<3, using: &generator) > 0
+            let start = isWhole ? 0 : Int.random(in: 0..<self.file.count, using: &generator)
+            let most = isWhole ? self.file.count : Int.random(in: 1...10_000, using: &generator)
+            let end = min(self.file.count, start + most)
             let bytes = SimulatedContent.random(end - start, using: &generator)
             self.file.replaceSubrange(start..<end, with: bytes)
             self.disk.change(Self.path, bytes, at: start)

@@ -30,6 +30,7 @@ enum UploadQuirk: String, CaseIterable {
     case losesTail = "has lost the last bytes of the upload"
     case wrongOffset = "sends a wrong offset"
     case omitsOffset = "sends no offset"
+    case takesPart = "takes only a part of the content, and says so"
     case early = "sends 201 before it has the content"
     // Other responses.
     case redirects = "redirects with 307 or 308"
@@ -40,7 +41,9 @@ enum UploadQuirk: String, CaseIterable {
     /// Whether it hits requests with content alone.
     var isOfContent: Bool {
         switch self {
-        case .cuts, .cutsLast, .stalls, .pauses, .slow, .serverErrorLate, .expectation, .badChecksum, .early: true
+        case .cuts, .cutsLast, .stalls, .pauses, .slow, .serverErrorLate, .expectation, .badChecksum, .early,
+            .takesPart:
+            true
         default: false
         }
     }

@@ -155,6 +155,10 @@ final class UploadSite: ReceivingServer {
         case .losesResponse:
             _ = self.model.complete(request.number)
             return self.sent(ServerReply(breaking: .reset), request)
+        case .takesPart:
+            let read = Int(record?.read ?? 0)
+            self.model.shorten(request.number, by: Int.random(in: 0...read, using: &generator))
+            return self.sent(Self.reply(self.model.complete(request.number)), request)
         case .silent:
             _ = self.model.complete(request.number)
             return self.sent(Self.silence, request)
@@ -292,7 +296,8 @@ final class UploadSite: ReceivingServer {
             case .omitsOffset: response.fields["Upload-Offset"] = nil
             case .wrongOffset:
                 // Never the length: a server that claims to have everything cannot be caught.
-                let wrong = Int64.random(in: -1..<max(0, length), using: &generator)
+                let isHigh = Int.random(in: 0..<4, using: &generator) == 0
+                let wrong = Int64.random(in: isHigh ? length + 1...2 * length + 9 : -1...length - 1, using: &generator)
                 response.fields["Upload-Offset"] = "\(wrong)"
             default: break
             }
