@@ -60,6 +60,10 @@ final class DaemonLife {
     var complete: [String: String] = [:]
     /// The paths of transfers that had begun, and were not complete, when the power was lost.
     var exposed: Set<String> = []
+    /// The paths of transfers that had just begun when a process was killed: the queue does not know their files.
+    var unknown: Set<String> = []
+    /// When each path was requested last.
+    var requestedAt: [String: Int64] = [:]
     /// The reasons that a failure may have.
     var hasDiskTrouble = false
     var finalRecords: [TransferRecord] = []
@@ -149,6 +153,9 @@ final class DaemonLife {
         guard daemon.process.isAlive else { return }
         self.trace.add("world", "\(daemon.name) is killed")
         self.result.count("kills")
+        for (path, time) in self.requestedAt where self.scheduler.now - time < 1_000_000_000 {
+            if self.complete[path] == nil { self.unknown.insert(path) }
+        }
         daemon.process.kill()
     }
 
