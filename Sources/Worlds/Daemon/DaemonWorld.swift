@@ -114,7 +114,11 @@ final class DaemonLife {
             guard self.scheduler.step() else { break }
         }
         if self.phase != .over { self.fail("the world does not end: \(self.phase), \(self.waitingText)") }
-        if let daemon { daemon.dispose() }
+        if let daemon {
+            self.disk.endProcess(daemon.process.number)
+            daemon.dispose()
+        }
+        self.scheduler.end()
         self.result.count("processes", self.lives)
         self.result.count("requests of the user", self.nextStep)
         self.result.count("requests to the site", self.network.requests)
