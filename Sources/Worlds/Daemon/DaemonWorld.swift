@@ -83,6 +83,9 @@ final class DaemonLife {
         self.site = DaemonSite(scheduler, trace, rate: self.terms.rate)
         self.network.servers["site.example"] = self.site
         self.drawOutage(&recipe)
+        if recipe.has(oneIn: 4, "names and attributes survive a loss of power in any order") {
+            self.disk.order = .independent
+        }
         for ingredient in recipe.ingredients { trace.add("world", "[\(ingredient.number)] \(ingredient.text)") }
         scheduler.onProcess = { [disk = self.disk] in disk.process = $0?.number ?? 0 }
     }
