@@ -42,6 +42,8 @@ extension DaemonCore {
         if isActive, now - self.lastProgressWrite >= Self.progressInterval || now < self.lastProgressWrite {
             self.lastProgressWrite = now
             self.writeProgress()
+        } else if isActive {
+            self.writeNewPaths()
         }
         self.pump()
         self.publish()
@@ -110,8 +112,27 @@ extension DaemonCore {
         }
     }
 
-    private func writeProgress() {
-        let progress = self.progressToStore()
+    private func writeProgress() { self.write(self.progressToStore()) }
+
+    /// Stores the paths of transfers that have run since the last check, long before their first progress.
+    ///
+    /// After a kill, a transfer's removal finds its partial file only by the stored path. Small files end before this.
+    private func writeNewPaths() {
+        var progress: [(id: GID, bytes: Int64, total: Int64?, path: String?)] = []
+        for lane in self.lanes.values {
+            for (id, live) in lane.live where live.path != nil && live.path != live.transfer.path {
+                guard live.wasChecked else {
+                    lane.live[id]?.wasChecked = true
+                    continue
+                }
+                lane.live[id]?.transfer.path = live.path
+                progress.append((id: id, bytes: live.bytes, total: live.total, path: live.path))
+            }
+        }
+        self.write(progress)
+    }
+
+    private func write(_ progress: [(id: GID, bytes: Int64, total: Int64?, path: String?)]) {
         guard !progress.isEmpty, !self.isFull else { return }
         self.store.writeLater(
             { (writer) throws(QueueStoreError) in try writer.setProgress(progress) },

@@ -223,9 +223,12 @@ extension DaemonCore {
             guard self.machine.entry(id.rawValue, in: session)?.hasStarted == true else { continue }
             started.append(live.transfer)
         }
+        let progress = self.liveFacts(started.map(\.id)).progress
         let count = try await self.change(
             { (writer) throws(QueueStoreError) in
-                try writer.setState(.paused, from: .waiting, session: session)
+                let count = try writer.setState(.paused, from: .waiting, session: session)
+                try writer.setProgress(progress)
+                return count
             },
             touching: { _ in [session] },
             then: { core, _ in core.machine.paused(session, core.machine.taken(session)) }

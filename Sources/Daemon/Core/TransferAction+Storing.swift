@@ -10,6 +10,17 @@ struct LiveFacts: Sendable {
     var total: Int64?
 }
 
+extension [GID: LiveFacts] {
+    /// The progress of the transfers that have a path.
+    ///
+    /// It is stored with their pause: a daemon that is killed before they have left their engines must know the files.
+    var progress: [(id: GID, bytes: Int64, total: Int64?, path: String?)] {
+        self.compactMap { id, facts in
+            facts.path == nil ? nil : (id: id, bytes: facts.bytes, total: facts.total, path: facts.path)
+        }
+    }
+}
+
 extension TransferAction {
     /// Whether the action removes transfers.
     var isRemoval: Bool { if case .remove = self { true } else { false } }
@@ -38,7 +49,9 @@ extension TransferAction {
         let ids = transfers.map(\.id)
         guard !ids.isEmpty else { return }
         switch self {
-        case .pause: try writer.setState(.paused, of: ids)
+        case .pause:
+            try writer.setState(.paused, of: ids)
+            try writer.setProgress(facts.progress)
         case .resume: try writer.setState(.waiting, of: ids)
         case .retry: try writer.retry(ids)
         case .forget: try writer.forget(ids)

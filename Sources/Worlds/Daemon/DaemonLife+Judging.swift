@@ -29,6 +29,7 @@ extension DaemonLife {
     /// The site got a request.
     func requested(_ path: String) {
         if self.complete[path] != nil { self.fail("\(path) is fetched again although it is complete") }
+        self.requestedAt[path] = self.scheduler.now
         guard self.pending == nil, let entry = self.ledger.entries.values.first(where: { $0.path == path }),
             !entry.goals.contains(.run)
         else { return }
@@ -144,6 +145,9 @@ extension DaemonLife {
         // It was complete before its engine heard of the removal.
         case .removed where self.isComplete(name, entry): return nil
         case .removed where !entry.isWithoutFile: return nil
+        case .removed where self.unknown.contains(entry.path) && name.hasPrefix("\(stem).bin.part"):
+            self.result.count("partial files that are left after a kill")
+            return nil
         default: return " of transfer \(self.ledger.number(id)), which is \(record.state.rawValue)"
         }
     }

@@ -60,6 +60,10 @@ final class DaemonLife {
     var complete: [String: String] = [:]
     /// The paths of transfers that had begun, and were not complete, when the power was lost.
     var exposed: Set<String> = []
+    /// The paths of transfers that had just begun when a process was killed: the queue does not know their files.
+    var unknown: Set<String> = []
+    /// When each path was requested last.
+    var requestedAt: [String: Int64] = [:]
     /// The reasons that a failure may have.
     var hasDiskTrouble = false
     var finalRecords: [TransferRecord] = []
@@ -79,6 +83,9 @@ final class DaemonLife {
         self.site = DaemonSite(scheduler, trace, rate: self.terms.rate)
         self.network.servers["site.example"] = self.site
         self.drawOutage(&recipe)
+        if recipe.has(oneIn: 4, "names and attributes survive a loss of power in any order") {
+            self.disk.order = .independent
+        }
         for ingredient in recipe.ingredients { trace.add("world", "[\(ingredient.number)] \(ingredient.text)") }
         scheduler.onProcess = { [disk = self.disk] in disk.process = $0?.number ?? 0 }
     }
@@ -110,7 +117,11 @@ final class DaemonLife {
             guard self.scheduler.step() else { break }
         }
         if self.phase != .over { self.fail("the world does not end: \(self.phase), \(self.waitingText)") }
-        if let daemon { daemon.dispose() }
+        if let daemon {
+            self.disk.endProcess(daemon.process.number)
+            daemon.dispose()
+        }
+        self.scheduler.end()
         self.result.count("processes", self.lives)
         self.result.count("requests of the user", self.nextStep)
         self.result.count("requests to the site", self.network.requests)
@@ -149,6 +160,9 @@ final class DaemonLife {
         guard daemon.process.isAlive else { return }
         self.trace.add("world", "\(daemon.name) is killed")
         self.result.count("kills")
+        for (path, time) in self.requestedAt where self.scheduler.now - time < 1_000_000_000 {
+            if self.complete[path] == nil { self.unknown.insert(path) }
+        }
         daemon.process.kill()
     }
 

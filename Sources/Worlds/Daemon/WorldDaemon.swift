@@ -75,6 +75,7 @@ final class WorldDaemon: @unchecked Sendable {
         Task {
             do throws(ControlError) {
                 let core = try await DaemonCore.open(configuration, store: store)
+                guard self.process.isAlive else { return core.stop(isForced: true) }
                 self.core = core
                 self.report { $0.opened(self, nil) }
             } catch {

@@ -99,6 +99,13 @@ package final class Scheduler: @unchecked Sendable {
         return try work()
     }
 
+    /// Drops all work at the end of a world: it refers to the objects that refer to the scheduler.
+    package func end() {
+        self.heap = []
+        self.pending = []
+        self.onProcess = nil
+    }
+
     /// Takes the work that a dead process has scheduled, in order, without its timers.
     func takeWork(of process: SimulatedProcess) -> [() -> Void] {
         var taken: [Entry] = []

@@ -8,6 +8,9 @@
 package enum VirtualConcurrency {
     /// The scheduler of the world that runs; jobs that become ready outside of a world are dropped.
     nonisolated(unsafe) private static var scheduler: Scheduler?
+    /// The dead process that is being released, and the number of its sleeps.
+    nonisolated(unsafe) private static weak var disposed: SimulatedProcess?
+    nonisolated(unsafe) private static var sleeps = 0
     /// Whether ``install()`` was called.
     nonisolated(unsafe) package private(set) static var isInstalled = false
 
@@ -40,6 +43,13 @@ package enum VirtualConcurrency {
         }
     }
 
+    /// Counts the sleeps of a dead process.
+    fileprivate static func mayEndSleep(_ process: SimulatedProcess) -> Bool {
+        if self.disposed !== process { (self.disposed, self.sleeps) = (process, 0) }
+        self.sleeps += 1
+        return self.sleeps < 50
+    }
+
     fileprivate static func enqueue(_ job: UnownedJob, after delay: Int64 = 0) {
         guard let scheduler = self.scheduler else { return }
         // Threads take up ready jobs in any order.
@@ -62,8 +72,11 @@ private final class Sleeper: @unchecked Sendable {
     func begin(_ continuation: UnsafeContinuation<Void, Never>, _ delay: Int64) {
         guard !self.hasEnded else { return continuation.resume() }
         self.continuation = continuation
-        // The time of a dead process stands still; its tasks are cancelled.
-        guard self.scheduler.current?.isDisposing != true else { return }
+        if let process = self.scheduler.current, process.isDisposing {
+            // Its tasks sleep no more, so that they end; those that go on for ever are left suspended.
+            if VirtualConcurrency.mayEndSleep(process) { self.end() }
+            return
+        }
         self.number = self.scheduler.schedule(after: delay, in: self.scheduler.current, isTimer: true) { self.end() }
     }
 

@@ -30,6 +30,8 @@ final class Lane {
         var number: TransferID
         var policy: SessionPolicy?
         var path: String?
+        /// Whether a periodic check has seen its path.
+        var wasChecked = false
         var bytes: Int64
         var total: Int64?
         var rate: Int64 = 0
