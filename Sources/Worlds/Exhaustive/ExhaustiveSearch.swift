@@ -67,20 +67,21 @@ package struct ExhaustiveSearch {
     ///
     /// - Parameters:
     ///   - connections: The number of connections of the download.
-    ///   - growth: The number of units of 64 KiB by which the second version is longer than the first, which has six.
+    ///   - growth: The number of units of 64 KiB by which the second version is longer than the first, which has five.
     ///   - isSmall: Whether the file is small enough to need no journal.
-    package init(connections: Int, growth: Int64 = 0, isSmall: Bool = false) {
+    ///   - isWide: Whether further responses are tried that differ little from others.
+    package init(connections: Int, growth: Int64 = 0, isSmall: Bool = false, isWide: Bool = false) {
         self.scale = ModelScale(
             unit: isSmall ? 16 << 10 : 64 << 10,
-            units: 6,
+            units: 5,
             growth: growth,
             connections: connections
         )
-        self.letters = ModelLetter.alphabet
+        self.letters = ModelLetter.alphabet + (isWide ? ModelLetter.further : [])
     }
 
     /// The number of responses to choose from.
-    package static var alphabet: Int { ModelLetter.alphabet.count }
+    package var alphabet: Int { self.letters.count }
 
     /// Searches all sequences of up to so many responses.
     ///
@@ -98,7 +99,7 @@ package struct ExhaustiveSearch {
             self.stack = self.next
             self.next = []
             while let node = self.stack.popLast() {
-                self.continueAll(node, isLast: number == depth)
+                self.continueAll(node)
                 guard self.findings.count < 10, self.seen.count < mostStates else { return false }
             }
             self.levels.append(self.level)
@@ -107,7 +108,7 @@ package struct ExhaustiveSearch {
         return true
     }
 
-    private mutating func continueAll(_ node: Node, isLast: Bool) {
+    private mutating func continueAll(_ node: Node) {
         for exchange in node.run.exchanges {
             if exchange.response != nil {
                 let run = node.run.copy()

@@ -149,7 +149,7 @@ extension ModelLetter {
             case .end(let halves): (min(halves * half, count), .complete(cleanly: self.framing != .untilClose))
             }
         let stop = body.lowerBound + arriving
-        let middle = body.lowerBound + arriving / 2 / half * half
+        let middle = body.lowerBound + arriving / 2 / scale.unit * scale.unit
         var response = ModelExchange.Response(letter: self, next: body.lowerBound, stop: stop, pause: middle, end: end)
         response.total = contentRange.map { ContentRange($0)?.total } ?? (framing == .length(count) ? count : nil)
         return (ResponseHead(status: status, fields: fields, framing: framing), response)

@@ -187,8 +187,8 @@ final class ModelRun {
         }
     }
 
-    /// Chunks end at multiples of half a unit.
-    private var chunk: Int64 { self.scale.unit / 2 }
+    /// Chunks end at multiples of a unit.
+    private var chunk: Int64 { self.scale.unit }
 
     private func lose(_ number: Int, _ code: TransportError.Code) {
         let failure = TransferFailure(TransportError(code, "lost"))

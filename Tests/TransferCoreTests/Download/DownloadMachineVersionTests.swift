@@ -562,3 +562,31 @@ struct DownloadMachineVersionTests {
         #expect(h.machine.history.stream.count == 100)
     }
 }
+
+@Suite("DownloadMachine: what the exhaustive search found")
+struct DownloadMachineSearchTests {
+    private typealias Harness = MachineHarness
+
+    @Test("after a digest mismatch the whole, requested as a range, does not continue a first part")
+    func wholeAsRangeAfterPart() {
+        var history = DownloadHistory()
+        history.takesSingleResponse = true
+        history.ranges.isRequired = true
+        let h = Harness(history: history)
+        #expect(h.start() == "1:GET a/f bytes=0-")
+        h.part(1, 0..<500_000)
+        h.partialCreated()
+        #expect(h.body(1, 500_000) == "write 500000")
+        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f bytes=0-")
+        // It begins at byte 0, and the held bytes end at 500,000.
+        #expect(h.part(2, 0..<Harness.length) == "partial f discarding")
+        #expect(h.created?.request == 2)
+    }
+
+    @Test("a range that ends after the known length is of another file")
+    func rangeBeyondLength() {
+        let h = Harness()
+        h.resume(Harness.facts(nil, length: 300_000), [])
+        #expect(h.part(1, 0..<Harness.length, of: nil, tag: nil).contains("2:GET a/f"))
+    }
+}
