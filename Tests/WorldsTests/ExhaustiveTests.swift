@@ -5,7 +5,9 @@ import Worlds
 @Suite("Every sequence of responses")
 struct ExhaustiveTests {
     /// Connections, growth of the second version, whether the file is small, and the number of responses.
-    private static let searches: [(Int, Int64, Bool, Int)] = [(1, 0, false, 2), (1, 1, false, 2), (1, 0, true, 2), (2, 0, false, 1)]
+    private static let searches: [(Int, Int64, Bool, Int)] = [
+        (1, 0, false, 2), (1, 1, false, 2), (1, 0, true, 2), (2, 0, false, 1),
+    ]
 
     @Test("no file is mixed, no byte is lost, and every transfer ends", arguments: Self.searches.indices)
     func search(index: Int) {

@@ -28,7 +28,8 @@ extension DownloadMachine {
             return self.openStream(index, head, total, part: part, now)
         }
         let request = self.requests[index]
-        let isAtPiece = fetching.planner.piece(of: request.number)
+        let isAtPiece =
+            fetching.planner.piece(of: request.number)
             .map { $0.start == range.lowerBound + request.overlap } ?? true
         if fetching.isPartial, range.lowerBound == 0, fetching.requestsWhole || !isAtPiece {
             // The whole was requested as a range, from a server that sends this file in ranges only.

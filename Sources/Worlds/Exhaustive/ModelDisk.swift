@@ -62,7 +62,8 @@ struct ModelPartial: Hashable {
     }
 
     func covers(_ range: ByteRange) -> Bool {
-        range.isEmpty || self.extents.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
+        range.isEmpty
+            || self.extents.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
     func touches(_ range: ByteRange) -> Bool {

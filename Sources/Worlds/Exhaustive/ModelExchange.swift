@@ -105,7 +105,10 @@ extension ModelLetter {
 
     private func bare(_ status: Int, _ more: [(String, String)]) -> (ResponseHead, ModelExchange.Response) {
         let head = ResponseHead(status: status, fields: HeaderFields(more), framing: .none)
-        return (head, ModelExchange.Response(letter: self, next: 0, stop: 0, pause: 0, end: .complete(cleanly: true), total: nil))
+        return (
+            head,
+            ModelExchange.Response(letter: self, next: 0, stop: 0, pause: 0, end: .complete(cleanly: true), total: nil)
+        )
     }
 
     private func make(

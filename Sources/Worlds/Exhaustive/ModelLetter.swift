@@ -67,8 +67,12 @@ struct ModelLetter: Sendable {
     var partDigest = Digest.none
     var isCompressed = false
 
-    init(_ name: String, _ answer: Answer, _ version: ModelVersion = .a, _ change: (inout ModelLetter) -> Void = { _ in })
-    {
+    init(
+        _ name: String,
+        _ answer: Answer,
+        _ version: ModelVersion = .a,
+        _ change: (inout ModelLetter) -> Void = { _ in }
+    ) {
         self.name = name
         self.answer = answer
         self.version = version

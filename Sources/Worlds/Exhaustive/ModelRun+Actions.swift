@@ -178,7 +178,8 @@ extension ModelRun {
     private static func digest(of file: ModelPartial, _ length: Int64, agreesWith options: CommitOptions) -> Bool {
         let versions = Set(file.ranges.map(\.version))
         var digest = ModelVersion.noDigest
-        if versions.count == 1, let version = versions.first, file.ranges.allSatisfy({ $0.shift == 0 && !$0.isCompressed })
+        if versions.count == 1, let version = versions.first,
+            file.ranges.allSatisfy({ $0.shift == 0 && !$0.isCompressed })
         {
             digest = version.digest
         }
@@ -194,7 +195,8 @@ extension ModelRun {
             partial.ranges = small.ranges
             self.check(partial.bytes == received, "\(received) of \(partial.bytes) bytes of a small file are kept")
             self.disk.partials[target.name] = partial
-        case (_, .small(let small)): self.check(small.bytes < 16 << 10 || self.isWrong, "a small file's bytes are deleted")
+        case (_, .small(let small)):
+            self.check(small.bytes < 16 << 10 || self.isWrong, "a small file's bytes are deleted")
         case (.keep, .partial): self.keepOne(ending)
         case (.discard, .partial(let name)), (.setAside, .partial(let name)):
             let bytes = self.disk.partials[name]?.bytes ?? 0

@@ -14,7 +14,10 @@ extension ModelRun {
         if isPure {
             let isWhole = length == self.scale.size(first.version)
             let isDeclared = ranges.contains { $0.total == length } || file.reportedEnd == length
-            self.check(isWhole || isDeclared || !file.hasDeclaredLength, "a file of \(length) bytes is cut: \(Self.text(file))")
+            self.check(
+                isWhole || isDeclared || !file.hasDeclaredLength,
+                "a file of \(length) bytes is cut: \(Self.text(file))"
+            )
             return
         }
         self.check(Self.areClaimedEqual(ranges), "a file is mixed: \(Self.text(file))")
@@ -39,7 +42,8 @@ extension ModelRun {
         guard let file = self.finished, let first = file.ranges.first else { return }
         let isPure = file.ranges.allSatisfy { $0.version == first.version }
         guard !isPure else {
-            if completion.bytes < self.scale.size(first.version), file.ranges.allSatisfy({ $0.total != completion.bytes }),
+            if completion.bytes < self.scale.size(first.version),
+                file.ranges.allSatisfy({ $0.total != completion.bytes }),
                 file.reportedEnd != completion.bytes
             {
                 self.check(!completion.verifiedLength, "a file that was cut is reported as complete")
@@ -69,7 +73,8 @@ extension ModelRun {
         file.ranges
             .map { range in
                 let shift = range.shift == 0 ? "" : " shifted by \(range.shift)"
-                return "\(range.lower)..<\(range.upper) of \(range.version) as \(range.validators.entityTag ?? "-")\(shift)"
+                return
+                    "\(range.lower)..<\(range.upper) of \(range.version) as \(range.validators.entityTag ?? "-")\(shift)"
             }
             .joined(separator: ", ")
     }

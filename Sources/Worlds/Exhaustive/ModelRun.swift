@@ -203,7 +203,7 @@ final class ModelRun {
         guard let index = self.index(of: number), let response = self.exchanges[index].response else { return }
         let count = Int(end - response.next)
         let destination = Self.zeros.withUnsafeBytes {
-            self.machine.bytesReceived(UnsafeRawBufferPointer(rebasing: $0[..<count]), number, Self.now)
+            self.machine.bytesReceived($0.part(0..<count), number, Self.now)
         }
         self.exchanges[index].response?.next = end
         switch destination {
@@ -254,7 +254,8 @@ final class ModelRun {
             range,
             shift: offset - response.next
         )
-        let run = partial.extents.first { $0.upperBound == overlap.upperBound }.map { $0.upperBound - $0.lowerBound } ?? 0
+        let run =
+            partial.extents.first { $0.upperBound == overlap.upperBound }.map { $0.upperBound - $0.lowerBound } ?? 0
         let isLong = overlap.upperBound - overlap.lowerBound >= min(64 << 10, run)
         let agree = isSame || !isLong
         if !agree { self.disk.partials[name]?.isKnownToDiffer = true }
