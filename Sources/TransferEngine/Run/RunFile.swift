@@ -66,7 +66,7 @@ enum RunFile: Sendable {
     private static func settle(_ ending: DownloadEnding, in store: any FileStore) {
         guard let older = ending.older else { return }
         let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
-        if isCancelled || ending.newerIsLonger { try? store.discardPartial(older.target) }
+        if isCancelled { try? store.discardPartial(older.target) }
         if !isCancelled, ending.newerIsLonger {
             try? store.movePartial(older.newer, to: older.target)
         } else {
