@@ -589,4 +589,46 @@ struct DownloadMachineSearchTests {
         h.resume(Harness.facts(nil, length: 300_000), [])
         #expect(h.part(1, 0..<Harness.length, of: nil, tag: nil).contains("2:GET a/f"))
     }
+
+    @Test("a server that has no range at all is not asked without end", arguments: [416, 412])
+    func noRangeAtAll(status: Int) {
+        let h = Harness()
+        h.start()
+        #expect(h.head(1, 416, framing: BodyFraming.none).contains("2:GET a/f bytes=0-"))
+        var count = 2
+        while h.ending == nil, count < 100 {
+            h.head(count, status, framing: BodyFraming.none)
+            count += 1
+        }
+        #expect(count == 7)
+    }
+
+    @Test("a whole response that ends within the held bytes is a failed attempt")
+    func repetitionIsNoProgress() {
+        let h = Harness()
+        h.resume(Harness.facts(), [0..<600_000])
+        h.head(1, 200, ["ETag": "\"x\""], framing: .untilClose)
+        h.head(2, 200, ["ETag": "\"x\""], framing: .untilClose)
+        h.body(2, 500_000)
+        h.body(2, 100_000)
+        #expect(h.done(2) == "close 2, release a, end retry bad-response; keep")
+    }
+
+    @Test("parts that are sent instead of the requested ones are not requested without end")
+    func partsOnly() {
+        var history = DownloadHistory()
+        history.ranges.isRefused = true
+        let h = Harness(history: history)
+        h.start()
+        h.part(1, 0..<500_000, of: nil)
+        h.partialCreated()
+        h.body(1, 500_000)
+        h.done(1)
+        var count = 2
+        while h.ending == nil, count < 100 {
+            h.part(count, 0..<500_000, of: nil)
+            count += 1
+        }
+        #expect(count == 7)
+    }
 }
