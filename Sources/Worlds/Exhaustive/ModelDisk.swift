@@ -72,8 +72,14 @@ struct ModelPartial: Hashable {
 
     mutating func write(_ new: ModelRange) {
         if new.lower >= new.upper { return }
-        let index = self.ranges.firstIndex { $0.lower >= new.upper } ?? self.ranges.count
-        self.ranges.insert(new, at: index)
+        var parts: [ModelRange] = []
+        for old in self.ranges {
+            var (before, after) = (old, old)
+            before.upper = min(old.upper, new.lower)
+            after.lower = max(old.lower, new.upper)
+            for part in [before, after] where part.lower < part.upper { parts.append(part) }
+        }
+        self.ranges = (parts + [new]).sorted { $0.lower < $1.lower }
         var joined: [ModelRange] = []
         for range in self.ranges {
             if let last = joined.last, last.isContinued(by: range) {
