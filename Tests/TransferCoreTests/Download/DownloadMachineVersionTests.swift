@@ -631,4 +631,27 @@ struct DownloadMachineSearchTests {
         }
         #expect(count == 7)
     }
+
+    @Test("a digest by which responses are joined is compared")
+    func digestOfParts() {
+        let digest = ("Repr-Digest", Harness.digestField(1))
+        let whole = Harness()
+        whole.start()
+        whole.part(1, 0..<Harness.length, with: [digest])
+        whole.partialCreated()
+        whole.body(1, Int(Harness.length))
+        whole.done(1)
+        #expect(whole.commit?.expected.count == 1)
+        var facts = Harness.facts(nil)
+        facts.representationDigest = digest.1
+        var history = DownloadHistory()
+        history.ranges.wantsOverlap = true
+        let h = Harness(history: history)
+        h.resume(facts, [0..<600_000])
+        h.part(1, 534_464..<Harness.length, tag: nil, with: [digest])
+        h.body(1, 65_536)
+        h.body(1, 400_000)
+        h.done(1)
+        #expect(h.commit?.expected.count == 1)
+    }
 }
