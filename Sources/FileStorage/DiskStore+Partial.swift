@@ -132,19 +132,29 @@ extension DiskStore {
 
     /// Deletes the older data, then renames the journal over the older journal, then the data.
     ///
-    /// A journal without data counts as ours and empty, so a crash between the renames does not mix the two files.
+    /// A journal without data counts as ours and empty, so a crash between the renames does not mix the two files. Until
+    /// the first rename, a crash leaves the file that is moved, and a journal of the older one, at which it is found.
     public func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError) {
         guard let directory = try self.directories.existing(old.directory), old.directory == new.directory else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old.path)
         }
         let (from, to) = (PartialNames(old.name), PartialNames(new.name))
-        try self.removeOurs(directory, new, to)
+        // Locked until its name is that of the other journal.
+        var replaced: FileDescriptor?
+        if case .ours = try self.survey(new).partial {
+            replaced = try self.openJournal(directory, to)?.0
+            if replaced != nil { try directory.unlink(to.part) }
+        } else {
+            try self.removeOurs(directory, new, to)
+        }
         for (name, final) in [(from.journal, to.journal), (from.part, to.part)] {
-            let number = directory.rename(name, to: directory, final, replacing: false)
+            let isReplacing = final == to.journal && replaced != nil
+            let number = directory.rename(name, to: directory, final, replacing: isReplacing)
             if number != 0 {
                 throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", directory.path(final))
             }
         }
+        _ = replaced?.close()
         try directory.sync()
     }
 

@@ -14,6 +14,8 @@ struct ExhaustiveOptions: ParsableArguments {
     var growth = 0
     @Flag(help: "Search a file that needs no journal.")
     var small = false
+    @Flag(help: "Try further responses, which differ little from others.")
+    var wide = false
     @Option(help: "The number of states after which the search ends.")
     var mostStates = 20_000_000
 
@@ -27,8 +29,13 @@ struct ExhaustiveOptions: ParsableArguments {
     func run() throws {
         let clock = ContinuousClock()
         let start = clock.now
-        var search = ExhaustiveSearch(connections: self.connections, growth: Int64(self.growth), isSmall: self.small)
-        print("\(ExhaustiveSearch.alphabet) responses, \(self.connections) connections")
+        var search = ExhaustiveSearch(
+            connections: self.connections,
+            growth: Int64(self.growth),
+            isSmall: self.small,
+            isWide: self.wide
+        )
+        print("\(search.alphabet) responses, \(self.connections) connections")
         let isComplete = search.run(depth: self.depth, mostStates: self.mostStates) { level in
             let seconds = (clock.now - start) / .seconds(1)
             print(

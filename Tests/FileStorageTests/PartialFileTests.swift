@@ -309,6 +309,22 @@ import TransferEngine
         #expect(try self.store.extents(old) == [0..<5])
     }
 
+    @Test func aMoveThatAKillInterruptedIsRepeated() throws {
+        let (old, new) = (self.directory.target("f"), self.directory.target("f.new"))
+        let older = try self.store.createPartial(old, facts: someFacts)
+        try older.put(pattern(10), at: 0)
+        older.keep()
+        let newer = try self.store.createPartial(new, facts: someFacts)
+        try newer.put(pattern(20), at: 0)
+        newer.keep()
+        // The older data was deleted; its journal is replaced, so that it is found until then.
+        FileMover.remove(self.directory.target("f.part").path)
+        #expect(try self.store.extents(old) == [])
+        try self.store.movePartial(new, to: old)
+        #expect(self.directory.entries() == ["f.part", "f.part.journal"])
+        #expect(try self.store.extents(old) == [0..<20])
+    }
+
     @Test func whatIsSetAsideIsNeitherLostNorGoneOnWith() throws {
         try self.directory.write(pattern(100), to: "f")
         try self.directory.write([1], to: "f.martlet-bad")

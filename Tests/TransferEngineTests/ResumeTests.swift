@@ -46,6 +46,23 @@ struct ResumeTests {
         #expect(stage.holds(self.file))
     }
 
+    @Test("of two partial files that a kill has left, the longer one is continued")
+    func longerOfTwo() throws {
+        for second in [500_001, 499_999] as [Int64] {
+            let stage = Stage()
+            let facts = ResourceFacts(url: "http://a/f", length: self.file.length, entityTag: "\"one\"")
+            for (name, count) in [("f", 500_000), ("f.martlet-new", second)] {
+                let bytes = Array(self.file.bytes.prefix(Int(count)))
+                stage.store.add(.init(bytes: bytes, extents: [0..<count], facts: facts), at: name)
+            }
+            _ = try stage.add("http://a/f")
+            #expect(try stage.exchange()["Range"] == "bytes=\(max(second, 500_000))-")
+            try self.file.answer(stage.exchange())
+            #expect(stage.holds(self.file))
+            #expect(stage.store.partials.isEmpty)
+        }
+    }
+
     @Test("without a strong validator the response itself begins with 64 KiB that are compared")
     func comparison() throws {
         let stage = Stage()

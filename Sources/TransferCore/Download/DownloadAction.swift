@@ -48,7 +48,7 @@ package enum DownloadAction: Sendable {
     case publishTarget(FileTarget)
     /// Compare the digests of the finished file; then `digestsCompared`.
     case compareDigests(FileTarget, [ExpectedDigest])
-    /// Open the partial file; then `partialOpened` or `openingFailed`.
+    /// Open the partial file, or the second one if that is longer; then `partialOpened` or `openingFailed`.
     case openPartial(FileTarget, claiming: Bool)
     /// Create a small file; then `smallCreated`.
     case createSmall(FileTarget, RequestNumber)

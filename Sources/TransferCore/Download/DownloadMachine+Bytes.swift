@@ -260,7 +260,8 @@ extension DownloadMachine {
             let request = self.requests[index]
             if let piece = fetching.planner.piece(of: request.number) {
                 if piece.end != Int64.max {
-                    if piece.written < piece.end, request.bytes == 0 {
+                    // Bytes that a whole response repeats are not progress.
+                    if piece.written < piece.end, piece.written == piece.start {
                         return self.fail(index, Self.emptyResponse, now)
                     }
                 } else if request.isPart {

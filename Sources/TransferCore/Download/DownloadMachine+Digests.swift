@@ -3,6 +3,8 @@
 extension DownloadMachine {
     /// The digests of the file that a whole response declares.
     static func digests(in head: ResponseHead) -> [ExpectedDigest] {
+        // The digest of the content of a part is that of the part.
+        if head.status == 206 { return self.once(DigestFields.representation(head.fields)) }
         guard head.status == 200 else { return [] }
         return self.once(DigestFields.representation(head.fields) + DigestFields.content(head.fields))
     }

@@ -21,6 +21,7 @@ extension DownloadMachine {
         hasher.combine(self.pinned.mapValues(\.hasLeftOrigin))
         hasher.combine(self.connections.fixed)
         hasher.combine(self.connections.advisor.wanted)
+        hasher.combine(self.connections.mostOfMirrors)
         hasher.combine(self.connections.hasTaken)
         hasher.combine(self.connections.takeovers)
         hasher.combine(self.connections.dismissals)
@@ -99,6 +100,7 @@ extension DownloadMachine {
         hasher.combine(fetching.doesRanges)
         hasher.combine(fetching.verifiedLength)
         hasher.combine(fetching.requestsWhole)
+        hasher.combine(fetching.owesRestart)
         hasher.combine(fetching.probesEnd)
         hasher.combine(fetching.isForeign)
     }

@@ -246,7 +246,7 @@ extension DownloadMachine {
         fetching.owesRestart = facts.isUnreliable && plan.completed > 0
         self.resumedFrom = plan.completed
         self.phase = .fetching(fetching)
-        // A second partial file left by a killed process has fewer bytes than this one.
+        // A second partial file left by a killed process with more bytes has replaced this one before it was opened.
         self.emit(.discardPartial(OlderPartial.beside(target)))
         if !facts.differing.isEmpty { self.avoidSources(facts.differing) }
         if plan.isComplete, mayCommit {

@@ -143,6 +143,8 @@ extension DownloadMachine {
         let boxed = Boxed(facts)
         self.fetching?.facts = boxed
         self.fetching?.isForeign = isForeign
+        // Bytes that are joined because a digest of the whole agrees depend on its comparison.
+        if fetching.digests.isEmpty { self.fetching?.digests = Self.digests(of: facts) }
         if let total = response.length, fetching.planner.length == nil {
             guard self.fetching?.planner.setLength(total) ?? false else { return false }
         }

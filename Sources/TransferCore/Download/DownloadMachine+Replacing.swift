@@ -68,7 +68,8 @@ extension DownloadMachine {
         let isEmpty = fetching.planner.completed == 0
         switch replacement {
         case .same where !isEmpty && range != nil:
-            // The server sends ranges: the missing one is requested.
+            // The server sends ranges: the missing one is requested, unless it sent others than requested before.
+            if self.refusesRanges, !self.mayRestart("the server sends parts, but not those requested") { return }
             self.fetching?.requestsWhole = false
             self.relaunch(index, now)
         case .same(let consistency) where !isEmpty: self.passOver(index, head, response, consistency, now)
@@ -194,6 +195,8 @@ extension DownloadMachine {
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
             // Without held bytes a first restart loses nothing, and is not counted.
             if held > 0 || fetching.requestsWhole, !self.mayRestart(reason) { return }
+        } else if !self.mayRestart(reason) {
+            return
         }
         self.note("\(reason): requesting the whole")
         self.retire(index, keepsSlot: true)

@@ -31,6 +31,7 @@ extension DownloadRun {
         self.line.run {
             // When the end has been reported, another transfer may survey the file, and must not find it locked.
             if self.state.withLock({ $0.machine.isEnded }) { return }
+            if !claiming { RunFile.keepLonger(target, in: self.store) }
             do throws(StorageError) {
                 let partial = try self.store.openPartial(target, claiming: claiming)
                 let actions: [DownloadAction]? = self.state.withLock { state in

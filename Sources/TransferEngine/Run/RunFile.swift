@@ -51,11 +51,22 @@ enum RunFile: Sendable {
         partial.keep()
     }
 
+    /// Keeps the second partial file that a killed run has left, if it has more bytes than the older one.
+    ///
+    /// A failure loses these bytes only.
+    static func keepLonger(_ target: FileTarget, in store: any FileStore) {
+        let newer = OlderPartial.beside(target)
+        guard case .ours(_, let more)? = (try? store.survey(newer))?.partial, more > 0,
+            case .ours(_, let written)? = (try? store.survey(target))?.partial, more > written
+        else { return }
+        try? store.movePartial(newer, to: target)
+    }
+
     /// Keeps the longer of two partial files, both of them closed.
     private static func settle(_ ending: DownloadEnding, in store: any FileStore) {
         guard let older = ending.older else { return }
         let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
-        if isCancelled || ending.newerIsLonger { try? store.discardPartial(older.target) }
+        if isCancelled { try? store.discardPartial(older.target) }
         if !isCancelled, ending.newerIsLonger {
             try? store.movePartial(older.newer, to: older.target)
         } else {

@@ -55,6 +55,8 @@ package struct ExhaustiveSearch {
     /// The states of the present level that are still to be continued.
     private var stack: [Node] = []
     private var level = Level(depth: 0)
+    /// Whether what follows the present level is not searched.
+    private var isLastLevel = false
 
     /// The sizes, from no response on.
     package private(set) var levels: [Level] = []
@@ -67,20 +69,21 @@ package struct ExhaustiveSearch {
     ///
     /// - Parameters:
     ///   - connections: The number of connections of the download.
-    ///   - growth: The number of units of 64 KiB by which the second version is longer than the first, which has six.
+    ///   - growth: The number of units of 64 KiB by which the second version is longer than the first, which has five.
     ///   - isSmall: Whether the file is small enough to need no journal.
-    package init(connections: Int, growth: Int64 = 0, isSmall: Bool = false) {
+    ///   - isWide: Whether further responses are tried that differ little from others.
+    package init(connections: Int, growth: Int64 = 0, isSmall: Bool = false, isWide: Bool = false) {
         self.scale = ModelScale(
             unit: isSmall ? 16 << 10 : 64 << 10,
-            units: 6,
+            units: 5,
             growth: growth,
             connections: connections
         )
-        self.letters = ModelLetter.alphabet
+        self.letters = ModelLetter.alphabet + (isWide ? ModelLetter.further : [])
     }
 
     /// The number of responses to choose from.
-    package static var alphabet: Int { ModelLetter.alphabet.count }
+    package var alphabet: Int { self.letters.count }
 
     /// Searches all sequences of up to so many responses.
     ///
@@ -90,15 +93,15 @@ package struct ExhaustiveSearch {
     ///   - reached: Called after each level.
     /// - Returns: Whether the whole depth was searched.
     package mutating func run(depth: Int, mostStates: Int = .max, reached: (Level) -> Void = { _ in }) -> Bool {
-        self.begin(on: ModelDisk(), after: nil, into: \.stack)
+        self.begin(on: ModelDisk(), after: nil, into: \.next)
         self.levels = [self.level]
-        self.next = self.stack
         for number in 1...max(1, depth) {
             self.level = Level(depth: number)
+            self.isLastLevel = number == depth
             self.stack = self.next
             self.next = []
             while let node = self.stack.popLast() {
-                self.continueAll(node, isLast: number == depth)
+                self.continueAll(node)
                 guard self.findings.count < 10, self.seen.count < mostStates else { return false }
             }
             self.levels.append(self.level)
@@ -107,7 +110,7 @@ package struct ExhaustiveSearch {
         return true
     }
 
-    private mutating func continueAll(_ node: Node, isLast: Bool) {
+    private mutating func continueAll(_ node: Node) {
         for exchange in node.run.exchanges {
             if exchange.response != nil {
                 let run = node.run.copy()
@@ -150,6 +153,8 @@ package struct ExhaustiveSearch {
         guard self.isNew(run) else { return }
         self.level.states += 1
         for version in [ModelVersion.a, .b] { self.complete(run.copy(), version, path) }
+        if self.level.depth <= 1 { self.repeatEach(run, path) }
+        if self.isLastLevel, list == \.next { return }
         self[keyPath: list].append(Node(run: run, path: path))
     }
 
@@ -200,6 +205,29 @@ package struct ExhaustiveSearch {
             }
             guard requests <= Self.mostRequests, runs <= Self.mostRuns else {
                 return self.found("a correct server of \(version) cannot finish it", path)
+            }
+        }
+    }
+
+    /// The most responses of a server that always sends the same one, until a run ends.
+    private static let mostRepetitions = 200
+
+    /// Lets a server send the same response for ever: the run must end, so that its retries are counted.
+    private mutating func repeatEach(_ begun: ModelRun, _ path: Path?) {
+        for letter in self.letters {
+            let run = begun.copy()
+            var count = 0
+            while run.ending == nil, let exchange = run.exchanges.first, count <= Self.mostRepetitions {
+                if exchange.response == nil {
+                    run.answer(exchange.number, with: letter)
+                    count += 1
+                } else {
+                    run.proceed(exchange.number)
+                }
+            }
+            let isSound = self.isSound(run, path, ["then always: \(letter.name)"])
+            if isSound, count > Self.mostRepetitions {
+                self.found("a run does not end", path, ["then always: \(letter.name)"])
             }
         }
     }

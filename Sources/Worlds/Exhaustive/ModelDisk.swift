@@ -21,7 +21,8 @@ struct ModelRange: Hashable {
 
 /// A partial file with its journal, as a kill leaves it.
 struct ModelPartial: Hashable {
-    var facts: ResourceFacts
+    /// The facts in the journal; the search copies them often.
+    private var box: Boxed<ResourceFacts>
     /// Ascending and disjoint.
     var ranges: [ModelRange] = []
     /// Whether a comparison has found its bytes different from the server's.
@@ -30,6 +31,21 @@ struct ModelPartial: Hashable {
     var reportedEnd: Int64?
     /// Whether the file has its final name, and only its journal is left.
     var isNamed = false
+
+    init(facts: ResourceFacts) { self.box = Boxed(facts) }
+
+    var facts: ResourceFacts {
+        get { self.box.value }
+        set { self.box = Boxed(newValue) }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(self.box.value)
+        hasher.combine(self.ranges)
+        hasher.combine(self.isKnownToDiffer)
+        hasher.combine(self.reportedEnd)
+        hasher.combine(self.isNamed)
+    }
 
     var bytes: Int64 { self.ranges.reduce(0) { $0 + $1.upper - $1.lower } }
 
@@ -56,8 +72,14 @@ struct ModelPartial: Hashable {
 
     mutating func write(_ new: ModelRange) {
         if new.lower >= new.upper { return }
-        let index = self.ranges.firstIndex { $0.lower >= new.upper } ?? self.ranges.count
-        self.ranges.insert(new, at: index)
+        var parts: [ModelRange] = []
+        for old in self.ranges {
+            var (before, after) = (old, old)
+            before.upper = min(old.upper, new.lower)
+            after.lower = max(old.lower, new.upper)
+            for part in [before, after] where part.lower < part.upper { parts.append(part) }
+        }
+        self.ranges = (parts + [new]).sorted { $0.lower < $1.lower }
         var joined: [ModelRange] = []
         for range in self.ranges {
             if let last = joined.last, last.isContinued(by: range) {

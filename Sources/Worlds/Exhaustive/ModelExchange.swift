@@ -11,6 +11,8 @@ struct ModelExchange {
         }
 
         var letter: ModelLetter
+        /// The first byte of the version that the response carries.
+        var begin: Int64 = 0
         /// The next byte of the version, and the end of what arrives.
         var next: Int64
         var stop: Int64
@@ -48,6 +50,7 @@ struct ModelExchange {
         hasher.combine(self.position)
         guard let response = self.response else { return hasher.combine(0) }
         hasher.combine(response.letter.name)
+        hasher.combine(response.begin)
         hasher.combine(response.next)
         hasher.combine(response.stop)
         hasher.combine(response.pause)
@@ -152,8 +155,9 @@ extension ModelLetter {
             case .end(let halves): (min(halves * half, count), .complete(cleanly: self.framing != .untilClose))
             }
         let stop = body.lowerBound + arriving
-        let middle = body.lowerBound + arriving / 2 / half * half
+        let middle = body.lowerBound + arriving / 2 / scale.unit * scale.unit
         var response = ModelExchange.Response(letter: self, next: body.lowerBound, stop: stop, pause: middle, end: end)
+        response.begin = body.lowerBound
         response.total = contentRange.map { ContentRange($0)?.total } ?? (framing == .length(count) ? count : nil)
         return (ResponseHead(status: status, fields: fields, framing: framing), response)
     }

@@ -92,10 +92,17 @@ extension ModelRun {
         guard self.ending == nil, let second = self.disk.partials[newer], let first = self.disk.partials[target.name],
             second.bytes > first.bytes
         else { return }
-        self.disk.partials[target.name] = nil
+        self.move(newer, to: target.name, second)
+    }
+
+    /// Moves a partial file and its journal: the older data goes, then the journal is replaced, then the data is renamed.
+    private func move(_ old: String, to new: String, _ partial: ModelPartial) {
+        self.disk.partials[new]?.ranges = []
         self.effect()
-        self.disk.partials[newer] = nil
-        self.disk.partials[target.name] = second
+        self.disk.partials[old] = nil
+        self.disk.partials[new] = ModelPartial(facts: partial.facts)
+        self.effect()
+        self.disk.partials[new] = partial
         self.effect()
     }
 
@@ -218,10 +225,8 @@ extension ModelRun {
         let newer = self.disk.partials[older.newer.name]?.bytes ?? 0
         let isLonger = newer > self.disk.partials[older.target.name]?.bytes ?? 0
         self.check(ending.newerIsLonger == isLonger || self.isWrong, "the shorter of two partial files is kept")
-        if ending.newerIsLonger {
-            self.disk.partials[older.target.name] = nil
-            self.effect()
-            self.disk.partials[older.target.name] = self.disk.partials[older.newer.name]
+        if ending.newerIsLonger, let partial = self.disk.partials[older.newer.name] {
+            self.move(older.newer.name, to: older.target.name, partial)
         }
         self.disk.partials[older.newer.name] = nil
     }

@@ -93,7 +93,7 @@ struct ModelScale: Sendable {
     /// The size of a unit in bytes: the overlap of `Docs/Versions.md`.
     var unit: Int64 = 64 << 10
     /// The number of units of each version: more than the limit of small files.
-    var units: Int64 = 6
+    var units: Int64 = 5
     /// The number of units by which the second version is longer.
     var growth: Int64 = 0
     /// The number of connections.

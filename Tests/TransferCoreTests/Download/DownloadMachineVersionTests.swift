@@ -562,3 +562,96 @@ struct DownloadMachineVersionTests {
         #expect(h.machine.history.stream.count == 100)
     }
 }
+
+@Suite("DownloadMachine: what the exhaustive search found")
+struct DownloadMachineSearchTests {
+    private typealias Harness = MachineHarness
+
+    @Test("after a digest mismatch the whole, requested as a range, does not continue a first part")
+    func wholeAsRangeAfterPart() {
+        var history = DownloadHistory()
+        history.takesSingleResponse = true
+        history.ranges.isRequired = true
+        let h = Harness(history: history)
+        #expect(h.start() == "1:GET a/f bytes=0-")
+        h.part(1, 0..<500_000)
+        h.partialCreated()
+        #expect(h.body(1, 500_000) == "write 500000")
+        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f bytes=0-")
+        // It begins at byte 0, and the held bytes end at 500,000.
+        #expect(h.part(2, 0..<Harness.length) == "partial f discarding")
+        #expect(h.created?.request == 2)
+    }
+
+    @Test("a range that ends after the known length is of another file")
+    func rangeBeyondLength() {
+        let h = Harness()
+        h.resume(Harness.facts(nil, length: 300_000), [])
+        #expect(h.part(1, 0..<Harness.length, of: nil, tag: nil).contains("2:GET a/f"))
+    }
+
+    @Test("a server that has no range at all is not asked without end", arguments: [416, 412])
+    func noRangeAtAll(status: Int) {
+        let h = Harness()
+        h.start()
+        #expect(h.head(1, 416, framing: BodyFraming.none).contains("2:GET a/f bytes=0-"))
+        var count = 2
+        while h.ending == nil, count < 100 {
+            h.head(count, status, framing: BodyFraming.none)
+            count += 1
+        }
+        #expect(count == 7)
+    }
+
+    @Test("a whole response that ends within the held bytes is a failed attempt")
+    func repetitionIsNoProgress() {
+        let h = Harness()
+        h.resume(Harness.facts(), [0..<600_000])
+        h.head(1, 200, ["ETag": "\"x\""], framing: .untilClose)
+        h.head(2, 200, ["ETag": "\"x\""], framing: .untilClose)
+        h.body(2, 500_000)
+        h.body(2, 100_000)
+        #expect(h.done(2) == "close 2, release a, end retry bad-response; keep")
+    }
+
+    @Test("parts that are sent instead of the requested ones are not requested without end")
+    func partsOnly() {
+        var history = DownloadHistory()
+        history.ranges.isRefused = true
+        let h = Harness(history: history)
+        h.start()
+        h.part(1, 0..<500_000, of: nil)
+        h.partialCreated()
+        h.body(1, 500_000)
+        h.done(1)
+        var count = 2
+        while h.ending == nil, count < 100 {
+            h.part(count, 0..<500_000, of: nil)
+            count += 1
+        }
+        #expect(count == 7)
+    }
+
+    @Test("a digest by which responses are joined is compared")
+    func digestOfParts() {
+        let digest = ("Repr-Digest", Harness.digestField(1))
+        let whole = Harness()
+        whole.start()
+        whole.part(1, 0..<Harness.length, with: [digest])
+        whole.partialCreated()
+        whole.body(1, Int(Harness.length))
+        whole.done(1)
+        #expect(whole.commit?.expected.count == 1)
+        var facts = Harness.facts(nil)
+        facts.representationDigest = digest.1
+        var history = DownloadHistory()
+        history.ranges.wantsOverlap = true
+        let h = Harness(history: history)
+        h.resume(facts, [0..<600_000])
+        h.part(1, 534_464..<Harness.length, tag: nil, with: [digest])
+        h.body(1, 65_536)
+        h.body(1, 400_000)
+        h.done(1)
+        #expect(h.commit?.expected.count == 1)
+    }
+}

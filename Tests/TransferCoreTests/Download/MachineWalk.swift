@@ -266,6 +266,8 @@ final class MachineWalk {
         if self.ending == nil, !self.server.isCalm { self.disturb() }
         self.proceed()
         if self.ending == nil { self.checkMachine() }
+        // A copy takes its place: it must be complete.
+        if self.steps % 8 == 0 { self.machine = DownloadMachine(copying: self.machine) }
         return self.result == nil
     }
 
