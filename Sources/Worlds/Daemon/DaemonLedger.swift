@@ -36,6 +36,9 @@ struct DaemonLedger {
     /// The values that the limit of the host may have.
     private(set) var hostLimit: Set<Int?> = [nil]
 
+    /// The schedules that the queue may have.
+    private(set) var schedule: Set<Schedule?> = [nil]
+
     private static let mostLines = 64
 
     /// Names a transfer that will be added.
@@ -79,6 +82,8 @@ struct DaemonLedger {
             }
         case .concurrent(let count): self.concurrent = isCertain ? [count] : self.concurrent.union([count])
         case .hostLimit(let count): self.hostLimit = isCertain ? [count] : self.hostLimit.union([count])
+        case .schedule(let schedule):
+            self.schedule = isCertain ? [schedule] : self.schedule.union([schedule])
         case .limit, .save, .list: break
         }
     }

@@ -15,6 +15,9 @@ extension DaemonLife {
         if !self.ledger.hostLimit.contains(limit) {
             self.fail("the limit of the host is \(limit.map { "\($0)" } ?? "lost")")
         }
+        if !self.ledger.schedule.contains(core.schedule) {
+            self.fail("the schedule is \(core.schedule.map { "\($0)" } ?? "lost")")
+        }
         self.make(.list, daemon, then: then)
     }
 
@@ -30,6 +33,9 @@ extension DaemonLife {
     func requested(_ path: String) {
         if self.complete[path] != nil { self.fail("\(path) is fetched again although it is complete") }
         self.requestedAt[path] = self.scheduler.now
+        if !self.ledger.schedule.contains(nil), self.scheduler.now - self.scheduledAt > 1_000_000_000 {
+            self.fail("\(path) is requested although the schedule allows no transfers")
+        }
         guard self.pending == nil, let entry = self.ledger.entries.values.first(where: { $0.path == path }),
             !entry.goals.contains(.run)
         else { return }
@@ -60,6 +66,7 @@ extension DaemonLife {
     /// Waits until no transfer waits or runs.
     func await() {
         guard let daemon, let core = daemon.core, daemon.process.isAlive else { return }
+        if self.ledger.schedule != [nil] { return self.make(.schedule(nil), daemon) { [unowned self] in self.await() } }
         let counts = core.counts
         if counts.waiting + counts.active + counts.held == 0 {
             return self.inspect { [unowned self] in self.judge(core) }
@@ -134,6 +141,11 @@ extension DaemonLife {
         // Nothing of a file that has just begun is durable: its partial file is then taken for another program's.
         if self.exposed.contains(entry.path) {
             self.result.count("partial files that are left after a loss of power")
+            return nil
+        }
+        // The deletion of the journal is not synced: the next download under its name deletes it again.
+        if self.hasLostPower, self.complete[entry.path] != nil, name.hasSuffix(".part.journal") {
+            self.result.count("journals that are back after a loss of power")
             return nil
         }
         guard let record = records.first(where: { $0.id == id }) else {

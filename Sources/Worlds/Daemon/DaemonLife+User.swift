@@ -49,6 +49,9 @@ extension DaemonLife {
         case .move(let toFront): return self.unfinished(step)?.first.map { .move($0, toFront: toFront) }
         case .concurrent(let count): return .concurrent(count)
         case .hostLimit(let count): return .hostLimit(count)
+        case .schedule(let isOpen):
+            let start = (Int(self.scheduler.wallNow / 60) + 60) % 1440
+            return .schedule(isOpen ? nil : Schedule(start: start, end: (start + 60) % 1440))
         case .save: return .save
         case .list, .stop: return .list
         }
@@ -116,6 +119,7 @@ extension DaemonLife {
         case .concurrent(let count):
             try await core.changeGlobalOptions(TransferOptions(["max-concurrent-downloads": ["\(count)"]]))
         case .hostLimit(let count): try await core.setHostLimit("site.example", count)
+        case .schedule(let schedule): try await core.setSchedule(schedule)
         case .save: try await core.save()
         case .list: break
         }
@@ -127,6 +131,7 @@ extension DaemonLife {
         switch result {
         case .success:
             self.ledger.done(request)
+            if case .schedule = request { self.scheduledAt = self.scheduler.now }
             return true
         case .failure(let error):
             self.trace.add("user", "is refused: \(error.code) \(error.message)")

@@ -18,6 +18,8 @@ enum DaemonRequest {
     case concurrent(Int)
     /// Changes the number of connections to a host.
     case hostLimit(Int)
+    /// Sets the times at which transfers run; `nil` for always.
+    case schedule(Schedule?)
     /// Makes everything durable.
     case save
     /// Lists all transfers.
@@ -35,6 +37,7 @@ enum DaemonRequest {
         case .limit(let id, let rate): "limits \(number(id)) to \(rate) bytes a second"
         case .concurrent(let count): "lets \(count) transfers run"
         case .hostLimit(let count): "limits the host to \(count) connections"
+        case .schedule(let schedule): schedule == nil ? "lets transfers run always" : "lets transfers run in an hour"
         case .save: "saves"
         case .list: "lists"
         }

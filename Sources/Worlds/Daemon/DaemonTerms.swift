@@ -19,6 +19,7 @@ struct DaemonTerms {
             case move(toFront: Bool)
             case concurrent(Int)
             case hostLimit(Int)
+            case schedule(isOpen: Bool)
             case save, list, stop
         }
 
@@ -98,7 +99,7 @@ struct DaemonTerms {
             (5, .pause), (5, .resume), (4, .remove(deletes: deletes)), (2, .retry), (2, .forget),
             (2, .priority(number - 2)), (1, .limit(number * 100_000)), (2, .pauseAll), (2, .resumeAll),
             (4, .move(toFront: toFront)), (1, .concurrent(number)), (1, .hostLimit(number)), (1, .save), (4, .list),
-            (1, .stop),
+            (1, .schedule(isOpen: toFront)), (1, .stop),
         ])
         let delay = recipe.pick([0, Int64(recipe.draw(0...50)), Int64(recipe.draw(50...1500))]) * 1_000_000
         return Step(kind: kind, delay: delay, choice: recipe.draw(0...1 << 20), count: recipe.pick([1, 1, 1, 2, 3]))
@@ -136,6 +137,7 @@ extension DaemonTerms.Step.Kind {
         case .move(let toFront): "moves one to the \(toFront ? "beginning" : "end")"
         case .concurrent(let count): "lets \(count) run"
         case .hostLimit(let count): "limits the host to \(count) connections"
+        case .schedule(let isOpen): isOpen ? "lets transfers run always" : "lets transfers run in an hour"
         case .save: "saves"
         case .list: "lists"
         case .stop: "stops the daemon"

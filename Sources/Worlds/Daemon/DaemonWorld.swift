@@ -62,6 +62,10 @@ final class DaemonLife {
     var exposed: Set<String> = []
     /// The paths of transfers that had just begun when a process was killed: the queue does not know their files.
     var unknown: Set<String> = []
+    /// When the schedule was set last.
+    var scheduledAt: Int64 = 0
+    /// Whether the power was lost.
+    var hasLostPower = false
     /// When each path was requested last.
     var requestedAt: [String: Int64] = [:]
     /// The reasons that a failure may have.
@@ -205,6 +209,7 @@ final class DaemonLife {
         if !wasAsked, self.terms.deaths.contains(where: { $0.life == daemon.process.number && $0.losesPower }) {
             self.trace.add("world", "the machine loses its power")
             self.result.count("losses of power")
+            self.hasLostPower = true
             for (path, resource) in self.site.resources where resource.requests > 0 && self.complete[path] == nil {
                 self.exposed.insert(path)
             }
