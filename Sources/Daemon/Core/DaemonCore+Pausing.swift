@@ -36,7 +36,9 @@ extension DaemonCore {
             { (writer) throws(QueueStoreError) in
                 var found: [StoredTransfer] = []
                 for id in ids {
-                    guard let one = try writer.reader.transfer(id) else { throw QueueStoreError(.notFound(id), "") }
+                    guard var one = try writer.reader.transfer(id) else { throw QueueStoreError(.notFound(id), "") }
+                    // Its engine may release it before the action is followed; its path is then stored nowhere else.
+                    one.path = facts[id]?.path ?? one.path
                     if one.state == .waiting, heldIDs.contains(id) { continue }
                     guard action.applies(to: one.state) else { throw QueueStoreError(.wrongState(id, one.state), "") }
                     found.append(one)
@@ -188,6 +190,8 @@ extension DaemonCore {
                 for one in transfers {
                     guard let phase = self.machine.entry(one.id.rawValue, in: session)?.phase else { continue }
                     if phase != .staged { self.beingCancelled.insert(one.id) }
+                    guard phase == .leaving, deletesPartial, one.upload == nil else { continue }
+                    self.keptFiles[one.id] = self.lanes[session]?.live[one.id]?.path ?? one.path
                 }
                 self.machine.removed(session, ids, keeping: !deletesPartial)
             case .forget: break

@@ -22,6 +22,11 @@ extension DaemonCore {
         await self.waitUntilLeft(transfers.map(\.id), session)
         if deletesPartial { for one in left { self.discard(one) } }
         for var one in transfers {
+            guard let path = self.keptFiles.removeValue(forKey: one.id) else { continue }
+            one.path = path
+            self.discard(one)
+        }
+        for var one in transfers {
             _ = self.plans.take(one.id)
             (one.state, one.ended) = (.removed, now)
             if self.isHeard { self.tell(.removed(TransferRecord(one))) }
@@ -42,7 +47,8 @@ extension DaemonCore {
             { (writer) throws(QueueStoreError) -> (found: [StoredTransfer], others: Int) in
                 var found: [StoredTransfer] = []
                 for id in taken {
-                    guard let one = try writer.reader.transfer(id), !one.state.isEnd else { continue }
+                    guard var one = try writer.reader.transfer(id), !one.state.isEnd else { continue }
+                    one.path = facts[id]?.path ?? one.path
                     found.append(one)
                 }
                 try action.write(found, facts, now, writer)

@@ -70,6 +70,8 @@ package actor DaemonCore: TransferService {
     var answered: [() -> Void] = []
     /// Removed transfers that an engine had started.
     var beingCancelled: Set<GID> = []
+    /// The files of transfers that were removed while an engine was already cancelling them, and keeps them.
+    var keptFiles: [GID: String] = [:]
     /// The callers that wait until a transfer has left its engine.
     var leaveWaiters: [GID: [CheckedContinuation<Void, Never>]] = [:]
     /// The callers that wait until the transfers staged for a session follow the store's order.
