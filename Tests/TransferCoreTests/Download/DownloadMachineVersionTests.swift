@@ -64,8 +64,8 @@ struct DownloadMachineVersionTests {
     func tooShort() {
         let h = Harness()
         h.resume(Harness.facts(nil), [0..<100_000])
-        #expect(h.part(1, 34_464..<35_000, tag: nil) == "close 1, 2:GET a/f 34464- overlap 65536")
-        #expect(h.part(2, 34_464..<35_000, tag: nil) == "close 2, 3:GET a/f")
+        // The overlap was requested already.
+        #expect(h.part(1, 34_464..<35_000, tag: nil) == "close 1, 2:GET a/f")
     }
 
     @Test("a known digest replaces the comparison")
@@ -573,11 +573,11 @@ struct DownloadMachineSearchTests {
         history.takesSingleResponse = true
         history.ranges.isRequired = true
         let h = Harness(history: history)
-        #expect(h.start() == "1:GET a/f bytes=0-")
+        #expect(h.start() == "1:GET a/f 0-")
         h.part(1, 0..<500_000)
         h.partialCreated()
         #expect(h.body(1, 500_000) == "write 500000")
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f bytes=0-")
+        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 0- if x")
         // It begins at byte 0, and the held bytes end at 500,000.
         #expect(h.part(2, 0..<Harness.length) == "partial f discarding")
         #expect(h.created?.request == 2)
@@ -594,7 +594,7 @@ struct DownloadMachineSearchTests {
     func noRangeAtAll(status: Int) {
         let h = Harness()
         h.start()
-        #expect(h.head(1, 416, framing: BodyFraming.none).contains("2:GET a/f bytes=0-"))
+        #expect(h.head(1, 416, framing: BodyFraming.none).contains("2:GET a/f 0-"))
         var count = 2
         while h.ending == nil, count < 100 {
             h.head(count, status, framing: BodyFraming.none)
