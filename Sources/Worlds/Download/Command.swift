@@ -103,6 +103,7 @@ final class Command: @unchecked Sendable {
         self.life.endings.append(ending)
         self.life.judge(ending, isTwin: self.life.command !== self)
         if self.life.command === self {
+            self.life.finished(ending, of: self)
             self.life.last[job] = ending
             if case .cancelled = kind { self.life.wasCancelled.insert(job) }
         }
@@ -142,6 +143,7 @@ final class Command: @unchecked Sendable {
             self.later(length) { self.engine.resumeAll() }
         case .cancel(let job, let keeping):
             guard let id = self.ids[job], self.ended[id] == nil else { return }
+            if !keeping { self.life.deletable.insert(job) }
             self.engine.cancel(id, keeping: keeping)
         case .limit(let count): self.engine.setConcurrentTransfers(count)
         case .rate(let rate): self.engine.setRateLimit(rate)

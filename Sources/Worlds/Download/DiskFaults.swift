@@ -15,6 +15,8 @@ final class DiskFaults {
     /// The errors that calls got.
     private(set) var met: Set<Int32> = []
     private var faults: [Fault] = []
+    private var failingSync = 0
+    private var syncs = 0
     private var calls = 0
     private var changes = 0
     /// Whether the file system was full or read-only for some time.
@@ -37,6 +39,8 @@ final class DiskFaults {
                 )
             }
         }
+        let sync = recipe.draw(1...4)
+        if recipe.has(oneIn: 20, "sync \(sync) fails with EIO") { self.failingSync = sync }
         let capacity = Int64(recipe.draw(50...900)) << 10
         let time = Int64(recipe.draw(1...300)) * 1_000_000_000
         if recipe.has(oneIn: 25, "the file system has \(capacity) bytes, until after \(time / 1_000_000_000) s") {
@@ -63,11 +67,18 @@ final class DiskFaults {
         if recipe.has(oneIn: 10, "the file system has no locks") { disk.features.locks = false }
     }
 
-    var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited }
+    var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {
         self.calls += 1
         if call.changes { self.changes += 1 }
+        if self.failingSync > 0, call.name.contains("sync") {
+            self.syncs += 1
+            if self.syncs == self.failingSync {
+                self.met.insert(EIO)
+                return .error(EIO)
+            }
+        }
         for fault in self.faults {
             let number = fault.isOfChanges ? self.changes : self.calls
             if fault.isOfChanges && !call.changes { continue }

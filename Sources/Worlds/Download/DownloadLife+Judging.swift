@@ -15,6 +15,56 @@ extension DownloadLife {
         }
     }
 
+    /// Judges a request when it arrives: none comes while its transfer is paused, or before the time that was asked for.
+    func judge(_ request: ServerRequest) {
+        let now = self.scheduler.now
+        // What was on its way at the beginning of the pause may still arrive.
+        let margin = 2 * self.network.roundTrip + 3_000_000_000
+        if self.pause.contains(now - margin), self.pause.contains(now), self.runs == 1 {
+            self.result.fail("a request came while its transfer was paused")
+        }
+        if let notBefore, notBefore.process == request.process, now < notBefore.time {
+            self.result.fail("a request came before the time that Retry-After named")
+        }
+        self.notBefore = nil
+    }
+
+    /// A site asked to be asked again after some seconds.
+    func asked(_ seconds: Int64, _ request: ServerRequest) {
+        guard self.sites.count == 1, self.wishes.mostConnections == 1, self.twinDelay == nil, seconds > 0,
+            self.sites[0].hosts.count == 1, seconds <= 30
+        else { return }
+        self.notBefore = (self.scheduler.now + seconds * 1_000_000_000, request.process)
+    }
+
+    /// A transfer of the command has ended.
+    func finished(_ ending: Command.Ending, of command: Command) {
+        guard case .finished(let completion) = ending.kind, !completion.skipped, self.losesPowerAtEnd,
+            self.wishes.options.durable || completion.bytes > 1 << 20, self.powerLosses == 0,
+            let bytes = self.disk.contents(completion.path)
+        else { return }
+        self.durable[completion.path] = bytes
+        self.kill(command)
+    }
+
+    /// After a loss of power, what was synced before it was reported is still there.
+    func judgeDurable() {
+        for (path, bytes) in self.durable where self.disk.contents(path) != bytes {
+            self.result.fail("\(path) was synced and reported as finished, and is lost with the power")
+        }
+    }
+
+    /// Whether nothing in this world may make a transfer fail.
+    var isTolerable: Bool {
+        let shortage = self.network.shortage.upperBound - self.network.shortage.lowerBound
+        let outages = self.network.outages.reduce(shortage) { $0 + $1.time.upperBound - $1.time.lowerBound }
+        let patience = self.wishes.options.outageTimeout?.components.seconds ?? 0
+        return self.sites.allSatisfy { $0.isHonest && $0.quirks.isEmpty } && !self.wishes.mayFail
+            && !self.faults.hasFaults && self.hands.isEmpty && self.twinDelay == nil && self.actions.isEmpty
+            && self.network.shortageOneIn == 0 && outages < patience * 500_000_000
+            && self.network.outages.count <= 1
+    }
+
     // MARK: Files
 
     private func judge(_ completion: TransferCompletion, of job: DownloadWishes.Job, process: Int) {
@@ -46,6 +96,14 @@ extension DownloadLife {
         }
         if !completion.skipped, completion.consistency == nil {
             self.result.fail("\(completion.path) was fetched, and has no consistency")
+        }
+        let isOther = !self.hands.isEmpty || self.twinDelay != nil || self.powerLosses > 0 || site.kind == .again
+        // After a kill right behind the commit, weak validators do not show that the file is the server's.
+        if !isOther, self.runs == 1 || site.isHonest, !self.faults.hasFaults, self.wishes.jobs.count == 1,
+            self.wishes.options.ifExists != .rename,
+            !completion.path.hasSuffix("/\(job.expectedName)"), !completion.skipped
+        {
+            self.result.fail("\(completion.path) got another name than \(job.expectedName), which was free")
         }
         if site.isHonest, !isRight { self.result.fail("an honest site's file is wrong") }
     }
@@ -100,8 +158,18 @@ extension DownloadLife {
             let mayReplace =
                 self.wishes.options.ifExists == .resume && self.hands.ofResource.contains(path)
                 || self.wishes.options.ifExists == .overwrite && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
-            if !mayReplace, self.disk.contents(path) != bytes {
+            // With a digest, a partial file that does not belong to its journal is tried, and set aside if it is wrong.
+            let isTried = path.hasSuffix(".part") && self.wishes.jobs.contains { $0.checksum != nil }
+            if !mayReplace, !isTried, self.disk.contents(path) != bytes {
                 self.result.fail("\(path) was another program's, and was changed")
+            }
+        }
+        if !self.deletable.isEmpty, self.killed == 0, !self.faults.hasFaults, self.hands.isEmpty, self.twinDelay == nil,
+            self.last.count == 1
+        {
+            for name in self.disk.names(inDirectory: Self.directory)
+            where name.hasSuffix(".part") || name.hasSuffix(".journal") {
+                self.result.fail("\(name) is left of a transfer that was cancelled")
             }
         }
         let isDone = self.last.allSatisfy { $0?.isDone ?? false } && self.twinDelay == nil
@@ -109,7 +177,7 @@ extension DownloadLife {
         where self.hands.foreign["\(Self.directory)/\(name)"] == nil {
             let isPartial = name.hasSuffix(".part") || name.hasSuffix(".part.journal")
             // Under a name that another program has taken meanwhile, the partial file stays for a later run.
-            if isPartial, isDone, self.runs == 1, !self.faults.hasFaults, !self.hands.hadFinal {
+            if isPartial, isDone, self.runs == 1, self.powerLosses == 0, !self.faults.hasFaults, !self.hands.hadFinal {
                 self.result.fail("\(name) is left although everything is finished")
             }
         }
@@ -119,6 +187,9 @@ extension DownloadLife {
 
     private func judge(_ failure: TransferFailure, of job: DownloadWishes.Job, isTwin: Bool) {
         self.result.count("failed: \(failure.code.rawValue)")
+        if self.isTolerable {
+            self.result.fail("a transfer from an honest site failed: \(failure.code.rawValue), \(failure.message)")
+        }
         if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }
         if !self.isTrue(failure, of: job) {
             self.result.fail("the reason of a failure is not true: \(failure.code.rawValue), \(failure.message)")
@@ -214,7 +285,7 @@ extension DownloadLife {
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
             let comparisons = Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
-            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + 4096
+            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
             if site.bytesSent > allowed {
                 self.result.fail("\(site.bytesSent) bytes were sent for \(site.size), and \(allowed) are allowed")
             }

@@ -34,6 +34,16 @@ final class DownloadLife {
     let faults: DiskFaults
     let twinDelay: Int64?
     let actions: [(time: Int64, action: UserAction)]
+    /// Whether the power fails right after the first file is reported as finished.
+    let losesPowerAtEnd: Bool
+    /// The requested pause of the only job: no request may come in it, except at its beginning.
+    var pause: Range<Int64> = 0..<0
+    /// The time before which the site asked not to be asked again, and the process that it told.
+    var notBefore: (time: Int64, process: Int)?
+    /// The files that are finished and were synced.
+    var durable: [String: [UInt8]] = [:]
+    /// The cancelled jobs whose partial files were to be deleted.
+    var deletable: Set<Int> = []
 
     var command: Command?
     var twin: Command?
@@ -82,6 +92,7 @@ final class DownloadLife {
                 && recipe.has(oneIn: 15, "a second process downloads the same after \(twinDelay / 1_000_000) ms")
             ? twinDelay : nil
         self.actions = Self.actions(&recipe, jobs: sites.count)
+        self.losesPowerAtEnd = recipe.has(oneIn: 12, "the machine loses its power when the first file is finished")
         self.drawNetwork(&recipe)
         for site in sites { for host in site.hosts { self.network.servers[host] = site } }
         for site in sites { trace.add("world", site.text) }
@@ -114,7 +125,8 @@ final class DownloadLife {
         var actions: [(time: Int64, action: UserAction)] = []
         for _ in 0..<3 {
             let time = Int64(recipe.draw(0...1500)) * 1_000_000
-            let (job, length) = (recipe.draw(0...jobs - 1), Int64(recipe.draw(0...3000)) * 1_000_000)
+            let length = Int64(recipe.pick([recipe.draw(0...3000), recipe.draw(8000...60_000)])) * 1_000_000
+            let job = recipe.draw(0...jobs - 1)
             let action = recipe.pick([
                 UserAction.pause(job: job, for: length), .pauseAll(for: length),
                 .cancel(job: job, keeping: recipe.draw(0...1) == 0), .limit(transfers: recipe.draw(1...5)),
@@ -133,6 +145,14 @@ final class DownloadLife {
         self.network.piece = recipe.pick([8, 16, 48, 64]) << 10
         if recipe.has(oneIn: 10, "idle connections are closed by the server") { self.network.staleOneIn = 3 }
         if recipe.has(oneIn: 30, "connections fail for want of descriptors") { self.network.shortageOneIn = 6 }
+        let start = Int64(recipe.draw(0...1500)) * 1_000_000
+        let length = Int64(recipe.draw(1...120)) * 1_000_000_000
+        if recipe.has(
+            oneIn: 15,
+            "there are no descriptors from \(start / 1_000_000) ms for \(length / 1_000_000_000) s"
+        ) {
+            self.network.shortage = start..<start + length
+        }
         for _ in 0..<2 {
             let start = Int64(recipe.draw(0...1500)) * 1_000_000
             let length = Int64(
@@ -167,6 +187,8 @@ final class DownloadLife {
             if let command, command.process.number == process { command.arrived(count) }
         }
         self.disk.makeDirectories(Self.directory)
+        for site in self.sites { site.onRetryAfter = { [unowned self] in self.asked($0, $1) } }
+        self.network.onRequest = { [unowned self] in self.judge($0) }
         self.hands.prepare()
         for (time, action) in self.actions { self.scheduler.schedule(after: time) { self.perform(action) } }
         self.start()
@@ -225,11 +247,14 @@ final class DownloadLife {
         let place = self.runs - 1
         let wasKilled = !command.hasExited
         self.dispose(command)
-        if wasKilled, place < self.kills.count, self.kills[place].losesPower {
+        self.hands.processEnded()
+        let isAtEnd = wasKilled && self.losesPowerAtEnd && !self.durable.isEmpty && self.powerLosses == 0
+        if isAtEnd || wasKilled && place < self.kills.count && self.kills[place].losesPower {
             self.trace.add("world", "the machine loses its power")
             self.powerLosses += 1
             if let twin { twin.process.kill() }
             self.disk.losePower()
+            self.judgeDurable()
         }
         var isAgain = wasKilled
         if !wasKilled {
@@ -258,7 +283,7 @@ final class DownloadLife {
 
     // MARK: Kills
 
-    private func kill(_ command: Command) {
+    func kill(_ command: Command) {
         guard command.process.isAlive, !command.hasExited else { return }
         self.trace.add("world", "process \(command.process.number) is killed")
         self.killed += 1
@@ -272,6 +297,7 @@ final class DownloadLife {
 
     /// Decides about a call of the file system.
     private func fault(_ call: DiskCall) -> DiskFault {
+        if call.name.hasPrefix("rename") || call.name.hasPrefix("link") { self.hands.naming(call.path) }
         guard let command, command.process.number == call.process, command.process.isAlive else {
             return self.faults.fault(call)
         }
@@ -301,6 +327,13 @@ final class DownloadLife {
     private func perform(_ action: UserAction) {
         guard let command, command.process.isAlive else { return }
         self.trace.add("user", action.text)
+        if self.sites.count == 1, self.twinDelay == nil, self.actions.count == 1 {
+            switch action {
+            case .pause(_, let length), .pauseAll(let length):
+                self.pause = self.scheduler.now..<self.scheduler.now + length
+            default: break
+            }
+        }
         self.scheduler.perform(as: command.process) { command.perform(action) }
     }
 }

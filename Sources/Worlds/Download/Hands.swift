@@ -15,12 +15,16 @@ final class Hands {
     private let disk: SimulatedDisk
     private let scheduler: Scheduler
     private var gifts: [Gift] = []
+    private var replacement: [UInt8]?
+    private var takesNames = false
     /// The files of others that exist: Martlet must not touch them.
     private(set) var foreign: [String: [UInt8]] = [:]
     /// The files that Martlet may take for (a part of) the resource.
     private(set) var ofResource: Set<String> = []
     /// Whether anything of others was there at any time.
-    var isEmpty: Bool { self.gifts.isEmpty }
+    var isEmpty: Bool {
+        self.gifts.isEmpty && self.replacement == nil && !self.takesNames && self.foreign.isEmpty
+    }
     /// Whether there was a file under one of the final names.
     private(set) var hadFinal = false
 
@@ -45,6 +49,11 @@ final class Hands {
                 }
             self.gifts.append(Gift(time: nil, path: name, bytes: bytes, isOfResource: true))
         }
+        let replacement = SimulatedContent.random(recipe.draw(1...300_000), using: &recipe.random)
+        if recipe.has(oneIn: 20, "another program replaces the partial file between two runs") {
+            self.replacement = replacement
+        }
+        self.takesNames = recipe.has(oneIn: 20, "another program takes the name right before the file gets it")
         for suffix in ["", ".part", ".part.journal", ".1"] {
             let time = Int64(recipe.draw(0...2000)) * 1_000_000
             let isThere = recipe.draw(0...1) == 0
@@ -56,6 +65,28 @@ final class Hands {
                 )
             }
         }
+    }
+
+    /// A process has ended: another program replaces its partial file.
+    func processEnded() {
+        let path = "\(DownloadLife.directory)/file.bin.part"
+        guard let replacement, self.foreign[path] == nil, self.disk.contents(path) != nil else { return }
+        _ = self.disk.remove(path)
+        self.disk.put(path, replacement)
+        self.foreign[path] = replacement
+        self.replacement = nil
+    }
+
+    /// A call is about to give a file a name: another program is faster.
+    func naming(_ call: String) {
+        let path = "\(DownloadLife.directory)/file.bin"
+        guard self.takesNames, call == "file.bin" || call.hasSuffix("/file.bin") || call.hasSuffix("-> file.bin"),
+            self.disk.contents(path) == nil
+        else { return }
+        self.takesNames = false
+        self.disk.put(path, [1, 2, 3])
+        self.foreign[path] = [1, 2, 3]
+        self.hadFinal = true
     }
 
     /// Puts what is there from the beginning, and schedules the rest.

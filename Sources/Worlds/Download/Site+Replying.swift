@@ -16,6 +16,9 @@ extension Site {
         reply.delay += Int64.random(in: 0...2_000_000, using: &generator)
         if reply.rate == 4_000_000 { reply.rate = max(1, self.rate) }
         if let status = reply.head?.status { self.statuses.insert(status) }
+        if let seconds = reply.head?.fields["Retry-After"].flatMap({ Int64($0) }) {
+            self.onRetryAfter?(seconds, request)
+        }
         return reply
     }
 

@@ -70,6 +70,9 @@ final class Site: SimulatedServer {
     var digestTexts: [Int: String] = [:]
     private var sentBy: [Int: (bytes: Int64, isStrong: Bool)] = [:]
 
+    /// Called with the seconds of a `Retry-After` that was sent.
+    var onRetryAfter: ((Int64, ServerRequest) -> Void)?
+
     private let scheduler: Scheduler
     private let trace: Trace
     private let name: String
@@ -125,7 +128,7 @@ final class Site: SimulatedServer {
         self.linkLifetime =
             kind == .redirect && recipe.has(oneIn: 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
             ? lifetime : nil
-        self.rate = Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000])
+        self.rate = max(16 << 10, Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000]))
         let most = kind == .resumed ? recipe.pick([1, 2, 3, 4]) : recipe.pick(isHonest ? [1, 2, 3] : [1, 2, 3, 4, 6])
         self.mostCuts =
             recipe.has(oneIn: isHonest ? 2 : 1, "the site cuts \(most) responses") ? most : 0

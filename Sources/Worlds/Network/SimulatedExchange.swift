@@ -89,7 +89,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
     private func connected() {
         if !self.isReused {
             if let outage = self.network.outage(of: self.host) { return self.refused(outage) }
-            if self.draws(oneIn: self.network.shortageOneIn) {
+            if self.draws(oneIn: self.network.shortageOneIn) || self.network.shortage.contains(self.scheduler.now) {
                 return self.fail(self.network.error(.localResource, self.host))
             }
         }
@@ -130,6 +130,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
         if let content = self.request.content, let receiver = server as? any ReceivingServer {
             return self.send(content, to: receiver, facts)
         }
+        self.network.onRequest?(facts)
         self.answer(server.reply(to: facts))
     }
 

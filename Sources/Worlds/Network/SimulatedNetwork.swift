@@ -35,6 +35,10 @@ package final class SimulatedNetwork {
     package var shortageOneIn = 0
     /// The largest piece of a body that is delivered at once.
     package var piece = 48 << 10
+    /// The time in which every connection attempt fails for want of descriptors.
+    package var shortage: Range<Int64> = 0..<0
+    /// Called when a request arrives at a server, with the number of its process.
+    package var onRequest: ((ServerRequest) -> Void)?
     /// What connection attempts and exchanges met, for the judge: a failure must have a reason that is among these.
     package var met: Set<TransportError.Code> = []
     /// Called with a process's number and a number of bytes of a body, after they were delivered to it.
