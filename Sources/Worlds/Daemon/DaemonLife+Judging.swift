@@ -56,6 +56,8 @@ extension DaemonLife {
     func judgeFailure(_ record: TransferRecord) {
         guard let entry = self.ledger.entries[record.id], let resource = self.site.resources[entry.path] else { return }
         if resource.refusal != nil, record.failure?.status == resource.refusal { return }
+        // Responses of an outage, and the first ones after it, may use up the attempts.
+        if record.failure?.status == 503, resource.hasFailed, !self.network.outages.isEmpty { return }
         self.fail(
             "transfer \(self.ledger.number(record.id)) fails without a reason: \(record.failure?.message ?? "none")"
         )

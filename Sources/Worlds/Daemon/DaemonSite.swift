@@ -11,6 +11,8 @@ final class DaemonSite: SimulatedServer {
         let refusal: Int?
         /// The number of requests that fail for a reason that passes.
         var failures: Int
+        /// Whether a request has failed.
+        var hasFailed = false
         /// The number of requests.
         var requests = 0
 
@@ -49,6 +51,7 @@ final class DaemonSite: SimulatedServer {
         var cut: Int64?
         if resource.failures > 0 {
             resource.failures -= 1
+            resource.hasFailed = true
             switch Int.random(in: 0...2, using: &self.scheduler.random) {
             case 0: return ServerReply(503)
             case 1: return ServerReply(breaking: .reset)

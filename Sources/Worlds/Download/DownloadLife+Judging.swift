@@ -285,7 +285,8 @@ extension DownloadLife {
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
             let comparisons = Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
-            let allowed = Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
+            let allowed =
+                Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
             if site.bytesSent > allowed {
                 self.result.fail("\(site.bytesSent) bytes were sent for \(site.size), and \(allowed) are allowed")
             }
