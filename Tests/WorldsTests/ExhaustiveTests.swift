@@ -13,7 +13,8 @@ struct ExhaustiveTests {
     func search(index: Int) {
         let (connections, growth, isSmall, depth) = Self.searches[index]
         var search = ExhaustiveSearch(connections: connections, growth: growth, isSmall: isSmall, isWide: true)
-        #expect(search.run(depth: depth))
+        let isDone = search.run(depth: depth)
+        #expect(isDone)
         for finding in search.findings {
             Issue.record("\(finding.promise)\n\(finding.story.joined(separator: "\n"))")
         }
