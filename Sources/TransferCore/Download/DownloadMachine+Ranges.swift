@@ -122,6 +122,7 @@ extension DownloadMachine {
         var isForeign = fetching.isForeign
         if fetching.facts == nil {
             facts.consistency = .overlap
+            facts.continued = fetching.recorded?.value.continued
         } else {
             if isJoined {
                 let basis = request.basis ?? .overlap

@@ -161,7 +161,14 @@ extension DownloadMachine {
         if !self.connections.hasTaken, sources > 1, waited > Self.sourcePatience,
             self.history.sources.bad.union([request.source]).count < sources
         {
-            return TransferFailure(.timeout, "no response for \(waited / 1_000_000_000) s", isRetryable: true)
+            var failure = TransferFailure(
+                .timeout,
+                "no response for \(waited / 1_000_000_000) s",
+                isRetryable: true
+            )
+            // If all sources are out of reach, their attempts must not use up the retries.
+            if !request.isConnected { failure.evidence = OutageEvidence(.timeout, peer: request.origin) }
+            return failure
         }
         // The only connection gets more time; the next request is not additional and has the full stall timeout.
         let isAlone = self.requests.count == 1 && sources == 1

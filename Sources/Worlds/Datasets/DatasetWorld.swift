@@ -74,6 +74,8 @@ final class DatasetLife {
         self.order = DatasetOrder(table: DatasetTable.path, parser: TableParser(.jsonl))
         self.planned = Self.kills(&recipe, bytes: self.site.items.reduce(0) { $0 + $1.content.bytes.count })
         self.faults = DiskFaults(&recipe, disk: disk, scheduler: scheduler, isRare: false)
+        // A process does not sync the directories that another one has created.
+        if disk.order == .independent { disk.makeDirectories("/out/shards") }
         self.drawOrder(&recipe)
         self.drawNetwork(&recipe)
         for host in DatasetSite.hosts { self.network.servers[host] = self.site }

@@ -67,6 +67,8 @@ final class DiskFaults {
         if recipe.has(oneIn: 10, "the file system has no locks") { disk.features.locks = false }
     }
 
+    /// Whether calls of any kind fail, one after another.
+    var hasCallFaults: Bool { !self.faults.isEmpty }
     var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {

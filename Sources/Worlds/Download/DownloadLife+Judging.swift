@@ -41,6 +41,7 @@ extension DownloadLife {
     func finished(_ ending: Command.Ending, of command: Command) {
         guard case .finished(let completion) = ending.kind, !completion.skipped, self.losesPowerAtEnd,
             self.wishes.options.durable || completion.bytes > 1 << 20, self.powerLosses == 0,
+            !self.faults.hasCallFaults,
             let bytes = self.disk.contents(completion.path)
         else { return }
         self.durable[completion.path] = bytes
@@ -99,7 +100,9 @@ extension DownloadLife {
         }
         let isOther = !self.hands.isEmpty || self.twinDelay != nil || self.powerLosses > 0 || site.kind == .again
         // After a kill right behind the commit, weak validators do not show that the file is the server's.
-        if !isOther, self.runs == 1 || site.isHonest, !self.faults.hasFaults, self.wishes.jobs.count == 1,
+        // Without both ways to give a name in one step, a kill can leave a journal with a second name.
+        let hasNames = self.killed == 0 || self.disk.features.renameWithoutReplacing
+        if !isOther, hasNames, self.runs == 1 || site.isHonest, !self.faults.hasFaults, self.wishes.jobs.count == 1,
             self.wishes.options.ifExists != .rename,
             !completion.path.hasSuffix("/\(job.expectedName)"), !completion.skipped
         {
@@ -219,7 +222,7 @@ extension DownloadLife {
             return !disk.isEmpty || self.faults.wasLimited || !self.hands.isEmpty
         case .badResponse:
             return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
-                || site.kind == .tags
+                || site.kind == .tags || site.urls.count > 1
         case .cannotResume:
             return self.hands.hadFinal || site.ifRange != 0 || !site.used.isEmpty || site.contents.count > 1
                 || site.kind == .tags
@@ -284,7 +287,9 @@ extension DownloadLife {
             // A connection that gives up a part of its piece has some of it on the way.
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
-            let comparisons = Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
+            let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
+            let comparisons =
+                existing + Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
             let allowed =
                 Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
             if site.bytesSent > allowed {

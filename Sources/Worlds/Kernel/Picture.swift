@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A trace as a picture: a row for each actor, time from left to right.
+/// A trace as a picture: a row for each actor, from left to right in the order of time, which is not to scale.
 package enum Picture {
-    private static let (left, right, top, row) = (110.0, 20.0, 60.0, 76.0)
+    private static let (left, right, top, row) = (90.0, 190.0, 44.0, 84.0)
     private static let width = 1000.0
     /// The most events with a text; others are dots.
     private static let mostTexts = 34
@@ -14,24 +14,19 @@ package enum Picture {
     ///   - lines: The trace.
     /// - Returns: The document.
     package static func svg(_ title: String, _ lines: [Trace.Line]) -> String {
-        let events = lines.filter { $0.who != "world" || $0.time > 0 }
+        let events = lines.filter {
+            ($0.who != "world" || $0.time > 0) && !$0.what.hasPrefix("progress") && $0.what != "drained"
+        }
         var actors: [String] = []
         for event in events where !actors.contains(event.who) { actors.append(event.who) }
         let end = Double(max(1, events.last?.time ?? 1))
-        let height = self.top + Double(actors.count) * self.row + 40
+        let height = self.top + Double(actors.count) * self.row
         var parts = [
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(Int(self.width)) \(Int(height))\" font-family=\"sans-serif\">",
             "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>",
             "<text x=\"12\" y=\"26\" font-size=\"15\" font-weight=\"bold\">\(self.escaped(title))</text>",
         ]
         for (index, actor) in actors.enumerated() { parts += self.lane(actor, index) }
-        for step in 0...5 {
-            let x = self.left + (self.width - self.left - self.right) * Double(step) / 5
-            parts.append(
-                "<text x=\"\(Int(x))\" y=\"\(Int(height - 12))\" font-size=\"11\" fill=\"#666\" text-anchor=\"middle\">"
-                    + "\(Int(end * Double(step) / 5 / 1_000_000)) ms</text>"
-            )
-        }
         // Events that are close to one another in time are spread, so that each can be told from the next.
         var places: [Double] = []
         for (index, event) in events.enumerated() {
@@ -40,11 +35,14 @@ package enum Picture {
             let x = self.left + (self.width - self.left - self.right) * (byTime + 3 * byOrder) / 4
             places.append(x)
         }
+        var numbers: [String: Int] = [:]
         let stride = max(1, (events.count + self.mostTexts - 1) / self.mostTexts)
         for (index, event) in events.enumerated() {
             guard let lane = actors.firstIndex(of: event.who) else { continue }
             let isShown = index % stride == 0 || event.who == "user" || event.who == "world"
-            parts += self.mark(event, x: places[index], lane: lane, isShown: isShown, level: index % 3)
+            let number = numbers[event.who, default: 0]
+            numbers[event.who] = number + 1
+            parts += self.mark(event, x: places[index], lane: lane, isShown: isShown, level: number % 4)
         }
         parts.append("</svg>")
         return parts.joined(separator: "\n") + "\n"
@@ -65,8 +63,9 @@ package enum Picture {
         let color = isBad ? "#c0392b" : isGood ? "#1e8449" : "#2c6fbb"
         var parts = ["<circle cx=\"\(Int(x))\" cy=\"\(Int(y))\" r=\"4\" fill=\"\(color)\"/>"]
         guard isShown else { return parts }
-        let text = event.what.prefix(34)
-        let offset = Double(level - 1) * 15 + (level == 1 ? -9 : level == 0 ? -6 : 6)
+        let text = "\(event.time / 1_000_000) ms: \(event.what.prefix(40))"
+        // Above and below the row in turn, so that neighbours do not cover each other.
+        let offset = [-9.0, 18.0, -23.0, 32.0][level]
         parts.append(
             "<text x=\"\(Int(x) + 5)\" y=\"\(Int(y + offset))\" font-size=\"9\" fill=\"\(color)\">\(self.escaped(String(text)))</text>"
         )

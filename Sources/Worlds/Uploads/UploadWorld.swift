@@ -37,6 +37,8 @@ final class UploadLife {
     /// The processes that were killed.
     var killed: Set<Int> = []
     /// How the last run ended; `nil` if it was killed.
+    /// Whether an upload failed because its source changed, and said so.
+    var hasReportedChange = false
     var ending: TransferEvent.Kind?
     /// When the user cancelled, in nanoseconds.
     var cancelledAt: Int64?

@@ -46,7 +46,7 @@ struct FileSystemHoldTests {
     @Test("after several failures in a row, an attempt that ends otherwise lets the transfers start again")
     func otherEnd() {
         var stage = MachineStage(limit: 1)
-        stage.add(patience: 300 * Self.second)
+        stage.add(retries: 5, patience: 300 * Self.second)
         for time in 1...6 {
             #expect(stage.starts() == [1])
             stage.end(1, Self.full())

@@ -10,14 +10,6 @@ import Testing
         }
     }
 
-    @Test func aSeedIsTheSameWorldTwice() {
-        for seed in UInt64(1)...10 {
-            let first = Shrinker.live(DatasetWorld.self, seed: seed, isTraced: true).trace.lines
-            let second = Shrinker.live(DatasetWorld.self, seed: seed, isTraced: true).trace.lines
-            #expect(first == second, "seed \(seed)")
-        }
-    }
-
     @Test func anArchiveWithoutItsEndIsNotWhole() {
         let end = [UInt8](repeating: 0, count: 1024)
         #expect(TarWalk.members(end) == [])
