@@ -11,7 +11,7 @@ package enum Worlds {
     /// The kind of a seed.
     package static func kind(ofSeed seed: UInt64) -> any World.Type {
         // Neighbouring seeds are of different kinds.
-        var place = Int(seed &* 0x9E37_79B9_7F4A_7C15 >> 40) % self.kinds.reduce(0) { $0 + $1.share }
+        var place = Int((seed &* 0x9E37_79B9_7F4A_7C15) >> 40) % self.kinds.reduce(0) { $0 + $1.share }
         for (share, world) in self.kinds {
             place -= share
             if place < 0 { return world }
