@@ -187,7 +187,11 @@ final class SlotTable: @unchecked Sendable {
                 continue
             }
             let written = max(self.position(left), self.position(right))
-            if written > self.position(left) { _ = self.advance(left, to: written) }
+            if written > self.position(left), self.advance(left, to: written) != 0 {
+                // The journal does not have the bytes of the right one in the left one: it keeps both.
+                left = right
+                continue
+            }
             if leftCovers, slots[right].durable > slots[left].durable {
                 slots[left].durable = slots[right].durable
                 self.journal.store(slots[right].durable, .durable, slot: left)
