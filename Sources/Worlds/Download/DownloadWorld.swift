@@ -247,7 +247,8 @@ final class DownloadLife {
         let place = self.runs - 1
         let wasKilled = !command.hasExited
         self.dispose(command)
-        self.hands.processEnded()
+        // A program that replaces a file which another process has open is not survived by anybody.
+        if self.twinDelay == nil { self.hands.processEnded() }
         let isAtEnd = wasKilled && self.losesPowerAtEnd && !self.durable.isEmpty && self.powerLosses == 0
         if isAtEnd || wasKilled && place < self.kills.count && self.kills[place].losesPower {
             self.trace.add("world", "the machine loses its power")

@@ -115,7 +115,8 @@ extension UploadLife {
         }
         let resources = completions.filter { $0.path.hasPrefix("/files/") || $0.path.hasPrefix("/resumption/") }
         // Without a journal, a run knows nothing of earlier ones; a draft's creation without 104 is like a PUT.
-        let spare = self.terms.hasJournal ? self.kills : self.runs - 1
+        // A pause may come while the address of the resource is on its way.
+        let spare = (self.terms.hasJournal ? self.kills : self.runs - 1) + (self.hasPaused ? 1 : 0)
         let isKnown = self.site.model.sendsInterim || resources.allSatisfy { $0.path.hasPrefix("/files/") }
         // The creation of an empty upload completes it, and a redirect after the content asks for it once more.
         guard self.source.length > 0, !self.site.used.contains(.redirectsToGet) else { return }

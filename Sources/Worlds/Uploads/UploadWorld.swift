@@ -36,9 +36,9 @@ final class UploadLife {
     var result = WorldEnd()
     /// The processes that were killed.
     var killed: Set<Int> = []
-    /// How the last run ended; `nil` if it was killed.
     /// Whether an upload failed because its source changed, and said so.
     var hasReportedChange = false
+    /// How the last run ended; `nil` if it was killed.
     var ending: TransferEvent.Kind?
     /// When the user cancelled, in nanoseconds.
     var cancelledAt: Int64?
