@@ -149,8 +149,9 @@ extension StorageLife {
         case 52..<56:
             // It reports no failure, and so promises nothing new.
             self.open = nil
-            if self.isFaulty { self.weaken(name) }
             _ = self.attempt("keeps \(name)") { () throws(StorageError) in file.keep() }
+            // The error may be that of its sync.
+            if self.isFaulty { self.weaken(name) }
         default: self.commit(name, file)
         }
     }
