@@ -11,6 +11,8 @@ package struct DatasetWorld: World {
 
     package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
         let life = DatasetLife(&recipe, trace)
+        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
+        defer { life.scheduler.end() }
         return FileCalls.simulating(life.disk) { life.live() }
     }
 }

@@ -10,6 +10,8 @@ package struct UploadWorld: World {
 
     package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
         let life = UploadLife(&recipe, trace)
+        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
+        defer { life.scheduler.end() }
         return FileCalls.simulating(life.disk) { life.live() }
     }
 }
