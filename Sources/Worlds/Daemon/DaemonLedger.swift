@@ -2,12 +2,12 @@
 import Control
 import Daemon
 
-/// What the user has asked for, and what must therefore be in the queue.
+/// The user's acknowledged requests, and the state of the queue that follows from them.
 ///
 /// A request that was acknowledged has one possible result. One whose process was killed before its response has two,
 /// until the queue is seen again.
 struct DaemonLedger {
-    /// What a transfer may be meant to do.
+    /// The intended state of a transfer.
     enum Goal: Int, Comparable {
         case run, pause, remove, absent
 
@@ -196,7 +196,7 @@ struct DaemonLedger {
 }
 
 extension DaemonLedger.Entry {
-    /// What is seen is certain from now on.
+    /// Records a state that the user has seen as certain.
     fileprivate mutating func remember(_ record: TransferRecord?) {
         guard let record else {
             self.goals = [.absent]

@@ -2,7 +2,7 @@
 import Control
 import Daemon
 
-/// What must be true of the queue and the files.
+/// The judge of a daemon's world.
 extension DaemonLife {
     /// Lists the queue of a process that has started, and compares it and the settings with the ledger.
     func inspect(then: @escaping () -> Void) {

@@ -4,7 +4,7 @@ import Daemon
 import TransferCore
 import TransferTesting
 
-/// What happens in a daemon's world, drawn from its seed.
+/// The events of a daemon's world, drawn from its seed.
 struct DaemonTerms {
     /// A request of the user; transfers are chosen when it is made.
     struct Step {

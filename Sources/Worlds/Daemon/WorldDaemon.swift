@@ -12,7 +12,7 @@ import TransferEngine
 ///
 /// `@unchecked Sendable`: a world runs on one thread.
 final class WorldDaemon: @unchecked Sendable {
-    /// What the world does about a process.
+    /// The callbacks of a process.
     protocol Observer: AnyObject {
         /// The queue is open, or cannot be opened.
         func opened(_ daemon: WorldDaemon, _ error: String?)

@@ -8,7 +8,7 @@ import TransferEngine
 ///
 /// `@unchecked Sendable`: a world runs on one thread.
 final class DatasetCommand: @unchecked Sendable {
-    /// How the process ended.
+    /// The end of the process.
     enum Ending {
         /// It could not start.
         case refused(DatasetRun.Refusal)
@@ -179,6 +179,6 @@ final class DatasetCommand: @unchecked Sendable {
         }
     }
 
-    /// What it still does, for a world that does not end.
+    /// The unfinished work, for a world that does not end.
     var state: String { "\(self.engine.map { "\($0.counts)" } ?? "no engine"), \(self.items.count) rows are not fed" }
 }

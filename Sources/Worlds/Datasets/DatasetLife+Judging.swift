@@ -5,7 +5,7 @@ import Platform
 import TransferCore
 import TransferEngine
 
-/// What must hold in a dataset world.
+/// The judge of a dataset world.
 extension DatasetLife {
     // MARK: The end of a process
 

@@ -4,12 +4,12 @@ import TransferTesting
 
 /// The server of a dataset's items.
 final class DatasetSite: SimulatedServer {
-    /// How the server always responds to requests for an item.
+    /// The constant response to requests for an item.
     enum Nature: String {
         case there, missing, forbidden, failing, moved, login
     }
 
-    /// What it does wrong with one request.
+    /// The fault of one response.
     enum Fault: String, CaseIterable {
         case breaksFirst = "breaks the connection before the head"
         case cuts = "breaks the connection in the body"

@@ -5,7 +5,7 @@ import TransferTesting
 
 /// The table of a dataset world: what each row asks for.
 struct DatasetTable {
-    /// What is wrong with a row.
+    /// The defect of a row.
     enum Fault: String, CaseIterable {
         case badURL, wrongScheme, noURL, brokenLine, badChecksum
     }

@@ -44,7 +44,7 @@ final class DatasetLife {
     var kills = 0
     var powerLosses = 0
     var result = WorldEnd()
-    /// What was there when the report was complete; another run must not change it.
+    /// The files when the report was complete; another run must not change them.
     var complete: Snapshot?
 
     private var command: DatasetCommand?

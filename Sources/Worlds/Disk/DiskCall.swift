@@ -14,7 +14,7 @@ package struct DiskCall {
     package var count: Int
 }
 
-/// What happens to a system call.
+/// The fault of a system call.
 package enum DiskFault: Equatable {
     /// The call is made.
     case none
@@ -28,7 +28,7 @@ package enum DiskFault: Equatable {
     case killAfter
 }
 
-/// What a simulated file system supports beyond POSIX.
+/// The features of a simulated file system beyond POSIX.
 package struct DiskFeatures: Equatable {
     /// Unnamed files (`O_TMPFILE`).
     package var unnamedFiles = true
@@ -50,7 +50,7 @@ package struct DiskFeatures: Equatable {
     /// Everything that ext4 supports.
     package init() {}
 
-    /// What exFAT supports: none of these.
+    /// The features of exFAT: none of these.
     package static var exFAT: Self {
         var features = Self()
         features.unnamedFiles = false
@@ -62,7 +62,7 @@ package struct DiskFeatures: Equatable {
         return features
     }
 
-    /// What NFS version 3 supports.
+    /// The features of NFS version 3.
     package static var nfs: Self {
         var features = Self()
         features.unnamedFiles = false

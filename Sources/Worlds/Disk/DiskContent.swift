@@ -94,7 +94,7 @@ final class DiskContent {
         self.cut = .max
     }
 
-    /// What a failed sync leaves: the pages count as clean, but they are never written (fsync(2)).
+    /// Applies a failed sync: the pages count as clean, but they are never written (fsync(2)).
     func failSync() {
         if !self.dirty.isEmpty { self.hasLostPages = true }
         self.dirty.removeAll()

@@ -8,7 +8,7 @@ final class DiskNode {
         case link
     }
 
-    /// What a sync of the file makes durable besides its bytes.
+    /// The metadata that a sync of the file makes durable.
     struct Facts {
         var mode: UInt32
         /// Nanoseconds since 1970.

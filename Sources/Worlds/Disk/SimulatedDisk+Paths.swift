@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 
-/// What a path means.
+/// Resolves paths.
 struct DiskPath {
     /// The directory of the last name; `nil` if the path has none, as `/` and `..`.
     var parent: DiskNode?

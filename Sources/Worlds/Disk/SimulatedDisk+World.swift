@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 
-/// What the world and its judge do with the files, without a process and without faults.
+/// Access to the files for the world and its judge, without a process and without faults.
 extension SimulatedDisk {
     /// Creates or replaces a file, and the directories that it needs; all of it is durable.
     package func put(_ path: String, _ bytes: [UInt8]) {

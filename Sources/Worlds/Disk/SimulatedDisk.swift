@@ -33,9 +33,9 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
     package var isReadOnly = false
     /// The most open files of a process.
     package var descriptorLimit = 1024
-    /// What the file system supports.
+    /// The supported features.
     package var features = DiskFeatures()
-    /// What survives a loss of power.
+    /// The order in which unsynced changes survive a loss of power.
     package var order = DiskMetadataOrder.journaled
     /// The number of calls that were made.
     package private(set) var calls = 0

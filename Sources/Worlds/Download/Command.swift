@@ -162,7 +162,7 @@ final class Command: @unchecked Sendable {
 
     // MARK: Judging
 
-    /// What the process still has when the world has ended although it has not.
+    /// The transfers that have not ended, for a world that does not end.
     var unfinished: String {
         let ids = self.jobs.keys.sorted().filter { self.ended[$0] == nil }
         let states = ids.map { "job \(self.jobs[$0] ?? -1) \(self.engine.state(of: $0).map { "\($0)" } ?? "unknown")" }

@@ -2,7 +2,7 @@
 import Platform
 import TransferTesting
 
-/// What goes wrong with the disk of a world.
+/// The faults of the disk of a world.
 final class DiskFaults {
     private struct Fault {
         var number: Int

@@ -3,7 +3,7 @@ import Platform
 import TransferCore
 import TransferEngine
 
-/// What must hold in a download world.
+/// The judge of a download world.
 extension DownloadLife {
     /// Judges the end of one transfer, when it is reported.
     func judge(_ ending: Command.Ending, isTwin: Bool) {

@@ -3,7 +3,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-/// What the user of a world wants, and with which options.
+/// The user's request and options in a download world.
 struct DownloadWishes {
     /// One file that the user wants.
     struct Job {

@@ -249,7 +249,7 @@ final class DownloadLife {
         let place = self.runs - 1
         let wasKilled = !command.hasExited
         self.dispose(command)
-        // A program that replaces a file which another process has open is not survived by anybody.
+        // A program that replaces a file which another process has open makes both files unreliable.
         if self.twinDelay == nil { self.hands.processEnded() }
         let isAtEnd = wasKilled && self.losesPowerAtEnd && !self.durable.isEmpty && self.powerLosses == 0
         if isAtEnd || wasKilled && place < self.kills.count && self.kills[place].losesPower {

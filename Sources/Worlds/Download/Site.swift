@@ -7,7 +7,7 @@ import TransferTesting
 /// The site is honest unless an ingredient says otherwise: then its validators are right, it implements ranges, and a
 /// transfer succeeds however often it is cut.
 final class Site: SimulatedServer {
-    /// What kind of site it is, with its weight among all worlds.
+    /// The kind of a site, with its weight among all worlds.
     enum Kind: String, CaseIterable {
         case honest, parallel, resumed, change, nodes, tags, region, zeros, mirrors, redirect, exists, again, repeats
         case liar
@@ -55,7 +55,7 @@ final class Site: SimulatedServer {
 
     /// The number of finished runs of the command.
     var steps = 0
-    // What was sent, for the judge.
+    // Records of the responses, for the judge.
     var gets = 0
     var cuts = 0
     var bytesSent: Int64 = 0
@@ -283,7 +283,7 @@ final class Site: SimulatedServer {
         return result
     }
 
-    /// The site's properties that are no ingredients, in one line.
+    /// The site's fixed properties, in one line.
     var text: String {
         var parts = ["\(self.kind.rawValue), \(self.size) bytes"]
         if self.contents.count > 1 {

@@ -2,7 +2,7 @@
 import TransferCore
 import TransferTesting
 
-/// What a site does wrong in one of its responses.
+/// A fault of a site in one response.
 enum Quirk: String, CaseIterable {
     // Ranges.
     case ignoresRange = "ignores the range"
@@ -66,7 +66,7 @@ enum Quirk: String, CaseIterable {
     }
 }
 
-/// How a site makes its entity tags.
+/// The rule by which a site makes entity tags.
 enum TagMode: String {
     case version, weak
     case weakSame = "weak and always equal"
@@ -82,7 +82,7 @@ enum TagMode: String {
     case firstWhole = "the first version's, in whole responses alone"
 }
 
-/// How a site makes Last-Modified.
+/// The rule by which a site makes Last-Modified.
 enum DateMode: String {
     case old
     case same = "always equal"
@@ -133,7 +133,7 @@ enum VersionSchedule {
     }
 }
 
-/// How the versions differ.
+/// The difference between the versions.
 enum Difference: String {
     case none, everywhere, length, appended, tail, head, region, zeros
 }

@@ -101,7 +101,7 @@ struct ModelPartial: Hashable {
     }
 }
 
-/// What survives a kill.
+/// The files that survive a kill.
 struct ModelDisk: Hashable {
     /// The partial files, by the names of their final files.
     var partials: [String: ModelPartial] = [:]

@@ -12,7 +12,7 @@ struct ModelLetter: Sendable {
         case status(Int, [(String, String)] = [])
         /// No response.
         case lost(TransportError.Code)
-        /// What a correct server does: ranges, `If-Range`, 416.
+        /// The response of a correct server: ranges, `If-Range`, 416.
         case correct
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// What the machine's actions do to the model's files, as `DownloadRun` and `DiskStore` do it to real ones.
+/// Performs the machine's actions on the model's files, as `DownloadRun` and `DiskStore` do on real ones.
 extension ModelRun {
     func perform(_ action: DownloadAction) {
         let now = Self.now

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// What the model knows and the machine has to find out: which bytes are of which version.
+/// The judge of the exhaustive search, which knows the version of each byte.
 extension ModelRun {
     /// A file gets its name.
     func judgeFile(_ file: ModelPartial, _ length: Int64) {

@@ -30,7 +30,7 @@ final class ModelRun {
 
     /// The broken promises.
     var broken: [String] = []
-    /// What a kill after each effect would leave.
+    /// The files that a kill after each effect leaves.
     var crashes: [ModelDisk] = []
     private var line: [() -> Void] = []
     private var isHandling = false

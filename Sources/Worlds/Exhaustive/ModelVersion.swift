@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// What a server of the exhaustive search may send: two versions of the file, and the page of a network's login.
+/// The contents of the exhaustive search: two versions of the file, and the login page of a network.
 ///
 /// Only lengths and origins of bytes are modelled. Two versions have no byte in common at any offset.
 enum ModelVersion: UInt8, Hashable, CaseIterable {

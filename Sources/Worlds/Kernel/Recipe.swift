@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import TransferTesting
 
-/// What a world is made of: a seed decides which ingredients it has, and each of them can be left out.
+/// The ingredients of a world: a seed selects them, and each can be left out.
 ///
 /// An ingredient is a fault, an action of the user, a property of a server: whatever makes a world more difficult. Its
 /// parameters are drawn whether it is left out or not, so that the others stay as they are; a failure is shrunk by

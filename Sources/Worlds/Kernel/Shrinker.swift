@@ -12,7 +12,7 @@ package struct Finding {
     package var broken: [String]
     /// The ingredients that are left.
     package var ingredients: [String]
-    /// What happens in the smallest world.
+    /// The trace of the smallest world.
     package var lines: [Trace.Line]
 }
 

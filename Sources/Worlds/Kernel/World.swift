@@ -18,7 +18,7 @@ package protocol World: SendableMetatype {
 package struct WorldEnd {
     /// Each broken promise, in a sentence; empty if all were kept.
     package var broken: [String] = []
-    /// What happened how often, for the table of a run: it shows whether the worlds reach what they are meant to reach.
+    /// Counts of events, for the table of a run: they show which cases the worlds reach.
     package var counts: [String: Int] = [:]
 
     /// Creates the end of a world in which nothing happened.
@@ -39,7 +39,7 @@ package final class Trace {
         package var time: Int64
         /// Who did it: `user`, `server a`, `process 1`, `disk`.
         package var who: String
-        /// What was done.
+        /// The event.
         package var what: String
     }
 

@@ -4,11 +4,11 @@ import TransferEngine
 
 /// Sends the content of one request: pulls pieces when the connection has room, as the kernel accepts them.
 ///
-/// What the connection has accepted arrives at the server even if the process dies meanwhile.
+/// Bytes that the connection has accepted arrive at the server even if the process dies.
 ///
 /// `@unchecked Sendable`: a world runs on one thread.
 final class ContentSender: @unchecked Sendable {
-    /// What the exchange does about an event of the sender.
+    /// The handler of the sender's events.
     enum Event {
         case interim(Int, HeaderFields)
         case reply(ServerReply)

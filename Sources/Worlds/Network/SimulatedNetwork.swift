@@ -9,7 +9,7 @@ package final class SimulatedNetwork {
         package var host: String?
         /// Nanoseconds of virtual time.
         package var time: Range<Int64>
-        /// What a connection attempt meets.
+        /// The error of a connection attempt.
         package var code: TransportError.Code
         /// Whether open connections break at its beginning.
         package var breaksConnections: Bool
@@ -39,7 +39,7 @@ package final class SimulatedNetwork {
     package var shortage: Range<Int64> = 0..<0
     /// Called when a request arrives at a server, with the number of its process.
     package var onRequest: ((ServerRequest) -> Void)?
-    /// What connection attempts and exchanges met, for the judge: a failure must have a reason that is among these.
+    /// The errors of connection attempts and exchanges, for the judge: the reason of a failure must be among them.
     package var met: Set<TransportError.Code> = []
     /// Called with a process's number and a number of bytes of a body, after they were delivered to it.
     package var onDelivered: ((Int, Int) -> Void)?

@@ -34,7 +34,7 @@ package struct ServerRequest {
     }
 }
 
-/// What a server does about a request.
+/// The response of a server, with its faults.
 package struct ServerReply {
     /// The response's head; `nil` if the connection breaks before it.
     package var head: ResponseHead?

@@ -3,7 +3,7 @@ import Platform
 import TransferCore
 import TransferEngine
 
-/// What a name may have after a crash, by what was promised.
+/// The states of a name that are permitted after a crash.
 struct StorageModel {
     /// The content of a finished file.
     enum Content: Equatable {

@@ -2,7 +2,7 @@
 import Crypto
 import TransferCore
 
-/// What a server that receives uploads does by its protocols: single requests, tus 1.0 and the IETF draft.
+/// A server that receives uploads, as a value: single requests, tus 1.0 and the IETF draft.
 ///
 /// Pure value: faults are added by ``UploadSite``. Uploads that were interrupted are kept, as resumable protocols require.
 struct ReceiverModel {
@@ -25,14 +25,14 @@ struct ReceiverModel {
         var fields: HeaderFields = [:]
     }
 
-    /// What is done with a request.
+    /// The handling of a request.
     enum Decision {
         case respond(Response)
         /// The content is received; the fields are those of an interim response that names the upload's resource.
         case receive(interim: HeaderFields?)
     }
 
-    /// What the content of a request becomes.
+    /// The destination of a request's content.
     private enum Purpose {
         case single
         case creation(version: Int)

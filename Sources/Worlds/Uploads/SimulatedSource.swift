@@ -3,7 +3,7 @@ import TransferTesting
 
 /// The content that is uploaded, and the programs that change its file meanwhile.
 final class SimulatedSource {
-    /// What another program does with the file.
+    /// A change of the file by another program.
     enum Change: String {
         case overwrites = "overwrites a part of the file"
         case appends = "appends to the file"
@@ -21,7 +21,7 @@ final class SimulatedSource {
     let suffix: [UInt8]
     /// The complete content at each time, the present one last.
     private(set) var versions: [[UInt8]]
-    /// What was done with the file.
+    /// The changes that were made.
     private(set) var changes: [Change] = []
 
     private var file: [UInt8]

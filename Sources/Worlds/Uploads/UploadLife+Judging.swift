@@ -3,7 +3,7 @@ import Platform
 import TransferCore
 import TransferEngine
 
-/// What must hold in an upload world.
+/// The judge of an upload world.
 extension UploadLife {
     /// The faults after which a client cannot know what the server has.
     private static let misleading: Set<UploadQuirk> = [
@@ -105,7 +105,7 @@ extension UploadLife {
         }
     }
 
-    /// What must not be done twice is done once.
+    /// Judges repetitions: a request with an effect is performed once.
     private func judgeRepetitions() {
         let completions = self.site.model.completions
         let single = completions.filter { $0.path.hasPrefix("/stored/") }.count

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a receiver does wrong with one request.
+/// A fault of a receiver in one response.
 enum UploadQuirk: String, CaseIterable {
     // The connection.
     case breaksFirst = "breaks the connection before it reads content"

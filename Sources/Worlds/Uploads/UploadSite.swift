@@ -4,7 +4,7 @@ import TransferTesting
 
 /// A server that receives uploads, with faults.
 final class UploadSite: ReceivingServer {
-    /// What is known about one request.
+    /// The record of one request.
     struct Record {
         var method: String
         var process: Int
@@ -22,11 +22,11 @@ final class UploadSite: ReceivingServer {
     static let hosts = ["up.example", "other.example"]
 
     var model = ReceiverModel()
-    /// What has happened with each request, by its number.
+    /// The records of the requests, by number.
     private(set) var records: [Int: Record] = [:]
     /// The statuses that were sent.
     private(set) var statuses: Set<Int> = []
-    /// What went wrong at least once.
+    /// The faults that occurred at least once.
     private(set) var used: Set<UploadQuirk> = []
     /// When the path of each resource was first named in a response, in nanoseconds.
     private(set) var namedAt: [String: Int64] = [:]

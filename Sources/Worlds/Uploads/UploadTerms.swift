@@ -2,9 +2,9 @@
 import TransferCore
 import TransferEngine
 
-/// What the user of an upload world wants, and with which options.
+/// The user's request and options in an upload world.
 struct UploadTerms {
-    /// What the user does meanwhile.
+    /// An action of the user during the upload.
     enum Action {
         case pause(for: Int64)
         case cancel(keeping: Bool)
