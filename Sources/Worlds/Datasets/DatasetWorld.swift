@@ -10,15 +10,12 @@ package struct DatasetWorld: World {
     package static let kind = "dataset"
 
     package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
-        let life = DatasetLife(&recipe, trace)
-        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
-        defer { life.scheduler.end() }
-        return FileCalls.simulating(life.disk) { life.live() }
+        self.end(of: DatasetLife(&recipe, trace))
     }
 }
 
 /// One dataset world from its beginning to its end.
-final class DatasetLife {
+final class DatasetLife: WorldLife {
     static let report = "/out/report.jsonl"
     static let shards = "/out/shards"
     static let files = "/out/files"

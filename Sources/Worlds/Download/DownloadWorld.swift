@@ -10,15 +10,12 @@ package struct DownloadWorld: World {
     package static let kind = "download"
 
     package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
-        let life = DownloadLife(&recipe, trace)
-        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
-        defer { life.scheduler.end() }
-        return FileCalls.simulating(life.disk) { life.live() }
+        self.end(of: DownloadLife(&recipe, trace))
     }
 }
 
 /// One download world from its beginning to its end.
-final class DownloadLife {
+final class DownloadLife: WorldLife {
     static let directory = "downloads"
     /// The number of pieces of work after which a world is said not to end.
     static let mostSteps = 400_000

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Platform
 
 /// A kind of world: a part of Martlet, and what surrounds it.
 package protocol World: SendableMetatype {
@@ -12,6 +13,24 @@ package protocol World: SendableMetatype {
     ///   - trace: What happens is noted here.
     /// - Returns: What must not have happened; empty if all promises were kept.
     static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd
+}
+
+/// The life of a world on a scheduler and a disk.
+protocol WorldLife {
+    var scheduler: Scheduler { get }
+    var disk: SimulatedDisk { get }
+
+    /// Lives through the world.
+    func live() -> WorldEnd
+}
+
+extension World {
+    /// Lives through a world with its disk, then releases its objects.
+    static func end(of life: some WorldLife) -> WorldEnd {
+        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
+        defer { life.scheduler.end() }
+        return FileCalls.simulating(life.disk) { life.live() }
+    }
 }
 
 /// The end of a world.

@@ -9,15 +9,12 @@ package struct UploadWorld: World {
     package static let kind = "upload"
 
     package static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd {
-        let life = UploadLife(&recipe, trace)
-        // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
-        defer { life.scheduler.end() }
-        return FileCalls.simulating(life.disk) { life.live() }
+        self.end(of: UploadLife(&recipe, trace))
     }
 }
 
 /// One upload world from its beginning to its end.
-final class UploadLife {
+final class UploadLife: WorldLife {
     /// The number of pieces of work after which a world is said not to end.
     static let mostSteps = 200_000
     /// The number of times that the user starts the command.
