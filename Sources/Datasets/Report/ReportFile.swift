@@ -16,6 +16,8 @@ package struct ReportFile: ~Copyable {
         package var failed: Int64 = 0
         /// The names of the shards.
         package var shards: Set<String> = []
+        /// The last sample that is named.
+        package var lastSample: ReportedSample?
     }
 
     /// The reason why a report cannot be used.
@@ -75,15 +77,20 @@ package struct ReportFile: ~Copyable {
         var contents = Contents()
         let end: Int64
         let length: Int64
+        var sample: [UInt8] = []
         do throws(StorageError) {
-            (end, length) = try ReportScanner.scan(self.file, path: self.path) { entry in
+            (end, length) = try ReportScanner.scan(self.file, path: self.path) { entry, line in
                 contents.reported.insert(entry.number)
                 if entry.hasFailed { contents.failed += 1 }
-                if let shard = entry.shard { contents.shards.insert(shard) }
+                guard let shard = entry.shard else { return }
+                contents.shards.insert(shard)
+                sample.removeAll(keepingCapacity: true)
+                sample += line
             }
         } catch {
             throw .unusable(error)
         }
+        contents.lastSample = ReportedSample(sample[...])
         self.end = end
         if end == 0, length > 0, !self.beginsLikeReport {
             throw .unusable(
@@ -126,6 +133,13 @@ package struct ReportFile: ~Copyable {
         let number = self.file.syncData()
         guard number == 0 else { throw self.error(number) }
         self.isDirty = false
+    }
+
+    /// Makes what an earlier run has written durable, with the name of the report: a killed run may not have.
+    package mutating func syncEarlierLines() throws(StorageError) {
+        self.isDirty = true
+        try self.sync()
+        try AtomicFile.syncDirectory(of: self.path)
     }
 
     private func error(_ number: Int32) -> StorageError {

@@ -20,8 +20,13 @@ struct ReportOpening: ~Copyable {
         do throws(ReportFile.Refusal) {
             var file = try ReportFile(opening: path)
             let contents = try file.read()
-            let hasLines = !file.isEmpty
-            self.id = try Self.origin(of: path, terms, hasLines: hasLines)
+            let (id, isNew) = try Self.origin(of: path, terms, hasLines: !file.isEmpty)
+            do throws(StorageError) {
+                if !isNew { try file.syncEarlierLines() }
+            } catch {
+                throw .unusable(error)
+            }
+            self.id = id
             self.contents = contents
             self.file = file
         } catch {
@@ -39,18 +44,18 @@ struct ReportOpening: ~Copyable {
         of path: String,
         _ terms: [JSON.Member],
         hasLines: Bool
-    ) throws(ReportFile.Refusal) -> String {
+    ) throws(ReportFile.Refusal) -> (id: String, isNew: Bool) {
         let found: ReportOrigin?
         do throws(StorageError) { found = try ReportOrigin.read(of: path) } catch { throw .unusable(error) }
         if let found {
-            guard let difference = found.difference(from: terms) else { return found.id }
+            guard let difference = found.difference(from: terms) else { return (found.id, false) }
             if hasLines { throw .other(Self.message(path, difference)) }
         } else if hasLines {
             throw .other("'\(path)' cannot be continued without '\(ReportOrigin.path(of: path))'; name another report")
         }
         let origin = ReportOrigin(id: Self.newID(), terms: terms)
         do throws(StorageError) { try origin.write(of: path) } catch { throw .unusable(error) }
-        return origin.id
+        return (origin.id, true)
     }
 
     private static func message(

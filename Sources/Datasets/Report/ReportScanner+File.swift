@@ -8,14 +8,14 @@ extension ReportScanner {
     /// - Parameters:
     ///   - file: The open report.
     ///   - path: Its path, for messages.
-    ///   - take: Called with each line's entry.
+    ///   - take: Called with each line's entry, and the line.
     /// - Returns: The position after the last complete line, and the number of bytes that were read: more if anything follows.
     /// - Throws: `StorageError` if reading fails, or a line is not one of a report.
     @discardableResult
     static func scan(
         _ file: FileDescriptor,
         path: String,
-        _ take: (Entry) -> Void
+        _ take: (Entry, ArraySlice<UInt8>) -> Void
     ) throws(StorageError) -> (end: Int64, length: Int64) {
         var lines = LineSplitter(limit: 2 * TableParser.rowLimit)
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
@@ -38,7 +38,7 @@ extension ReportScanner {
                         "line \(number) of '\(path)' is not a line of a report; remove the line, or name another report"
                     )
                 }
-                take(entry)
+                take(entry, text)
             }
             if let feed = chunk.lastIndex(of: 0x0A) { end = offset + Int64(feed) + 1 }
             offset += Int64(count)

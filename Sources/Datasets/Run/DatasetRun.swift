@@ -89,6 +89,7 @@ package final class DatasetRun: Sendable {
                         path: order.report ?? "",
                         id: self.id,
                         shards: earlier.shards,
+                        lastSample: earlier.lastSample,
                         retried: order.isRetry ? order.table : nil
                     ),
                     workers: workers
@@ -116,10 +117,16 @@ package final class DatasetRun: Sendable {
 
     /// A notice for the user about the start, or `nil`.
     package var warning: String? {
-        self.shards?.aside
+        let leftovers = self.shards?.leftovers
+        if let path = leftovers?.aside {
+            return
+                "a shard that no report names, as a killed run leaves it, was renamed to '\(path)'; its rows are fetched "
+                + "again, and it can be deleted"
+        }
+        return leftovers?.shortened
             .map {
-                "a shard that no report names, as a killed run leaves it, was renamed to '\($0)'; its rows are fetched again, and "
-                    + "it can be deleted"
+                "samples at the end of '\($0)' that the report does not name, as a loss of power leaves them, were removed; "
+                    + "their rows are fetched again"
             }
     }
 

@@ -48,8 +48,8 @@ final class ShardStore: Sendable {
         link.store = self
     }
 
-    /// The new path of a shard that no report names, or `nil`.
-    var aside: String? { self.writer.aside }
+    /// What a killed run has left.
+    var leftovers: ShardLeftovers { self.writer.leftovers }
 
     /// The run whose rows are stored.
     var run: DatasetRun? {

@@ -11,14 +11,23 @@ package struct ShardReport: Sendable {
     package var id: String
     /// The shards that it names.
     package var shards: Set<String>
+    /// The last sample that it names.
+    package var lastSample: ReportedSample?
     /// The report whose failed rows the run fetches, or `nil`.
     package var retried: String?
 
     /// Creates a description of a report.
-    package init(path: String, id: String, shards: Set<String>, retried: String? = nil) {
+    package init(
+        path: String,
+        id: String,
+        shards: Set<String>,
+        lastSample: ReportedSample? = nil,
+        retried: String? = nil
+    ) {
         self.path = path
         self.id = id
         self.shards = shards
+        self.lastSample = lastSample
         self.retried = retried
     }
 }
@@ -43,7 +52,9 @@ struct ListedReports {
 
         func shards() throws(StorageError) -> Set<String> {
             var shards: Set<String> = []
-            try ReportScanner.scan(self.file, path: self.path) { if let shard = $0.shard { shards.insert(shard) } }
+            try ReportScanner.scan(self.file, path: self.path) { entry, _ in
+                if let shard = entry.shard { shards.insert(shard) }
+            }
             return shards
         }
     }

@@ -38,9 +38,9 @@ struct ShardDirectory {
     /// Lists the report of a run, and removes what a killed program has left.
     ///
     /// - Parameter report: The report.
-    /// - Returns: The number of the next shard, and the new name of a shard that no report names.
+    /// - Returns: The number of the next shard, and what was found.
     /// - Throws: ``StorageError``: `.exists` if shards may be those of an unknown report; then nothing is changed.
-    func prepare(_ report: ShardReport) throws(StorageError) -> (next: Int64, aside: String?) {
+    func prepare(_ report: ShardReport) throws(StorageError) -> (next: Int64, leftovers: ShardLeftovers) {
         let reports = try ListedReports(self.handle, own: report)
         let inventory: ShardInventory
         let entries = try self.entries()
@@ -59,7 +59,11 @@ struct ShardDirectory {
             }
         }
         if !inventory.removed.isEmpty || inventory.aside != nil { try self.handle.sync() }
-        return (inventory.next, inventory.aside.map { self.handle.path($0.to) })
+        let leftovers = ShardLeftovers(
+            aside: inventory.aside.map { self.handle.path($0.to) },
+            shortened: try self.removeUnreportedSamples(report)
+        )
+        return (inventory.next, leftovers)
     }
 
     /// Creates the file of a shard.

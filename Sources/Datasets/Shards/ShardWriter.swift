@@ -27,8 +27,8 @@ package final class ShardWriter: Sendable {
         var failure: StorageError?
     }
 
-    /// The new path of a shard that no report names, or `nil`.
-    package let aside: String?
+    /// What a killed run has left.
+    package let leftovers: ShardLeftovers
     private let directory: ShardDirectory
     private let report: @Sendable (ClosedShard) throws(StorageError) -> Void
     private let state: Mutex<State>
@@ -40,7 +40,7 @@ package final class ShardWriter: Sendable {
     ///
     /// Incomplete shards are deleted. One complete shard that no report of the directory names is renamed to
     /// `NNNNN.tar.unreported`; it was completed just before a program was killed. Files with other names are never
-    /// touched. The report is listed in the directory, so that later runs with other reports keep its shards.
+    /// touched. Samples at the end of the report's last shard that it does not name are removed. The report is listed in the directory, so that later runs with other reports keep its shards.
     ///
     /// - Parameters:
     ///   - path: The directory.
@@ -62,8 +62,8 @@ package final class ShardWriter: Sendable {
         self.directory = try ShardDirectory(path)
         self.report = report
         self.closer = closer
-        let (next, aside) = try self.directory.prepare(owner)
-        self.aside = aside
+        let (next, leftovers) = try self.directory.prepare(owner)
+        self.leftovers = leftovers
         self.state = Mutex(State(machine: ShardMachine(limits: limits, next: next)))
     }
 

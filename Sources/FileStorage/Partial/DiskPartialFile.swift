@@ -144,7 +144,7 @@ final class DiskPartialFile: PartialFile {
             // fdatasync(2) need not make the attribute of the pairing durable.
             let isFirst = !self.directorySynced.load(ordering: .relaxed)
             try self.syncData { isFirst ? self.data.sync() : self.data.syncData() }
-            self.table.markDurable(snapshot)
+            try self.check(self.table.markDurable(snapshot), "cannot write the journal of")
             try self.check(self.journal.sync(), "cannot sync the journal of")
             guard isFirst else { return }
             try self.directory.sync()

@@ -128,16 +128,19 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// Stores the durable marks of a snapshot, after the data sync.
-    func markDurable(_ snapshots: [Snapshot]) {
+    /// Stores the durable marks of a snapshot, after the data sync; returns 0 or the error number of one that was not
+    /// stored.
+    func markDurable(_ snapshots: [Snapshot]) -> Int32 {
         self.slots.withLock { slots in
+            var failure: Int32 = 0
             for snapshot in snapshots {
                 let slot = slots[snapshot.slot]
                 guard slot.isUsed, slot.use == snapshot.use, snapshot.written > slot.durable else { continue }
-                slots[snapshot.slot].durable = snapshot.written
-                self.journal.store(snapshot.written, .durable, slot: snapshot.slot)
+                let number = self.journal.store(snapshot.written, .durable, slot: snapshot.slot)
+                if number == 0 { slots[snapshot.slot].durable = snapshot.written } else { failure = number }
             }
             self.merge(&slots)
+            return failure
         }
     }
 
@@ -193,8 +196,11 @@ final class SlotTable: @unchecked Sendable {
                 continue
             }
             if leftCovers, slots[right].durable > slots[left].durable {
+                guard self.journal.store(slots[right].durable, .durable, slot: left) == 0 else {
+                    left = right
+                    continue
+                }
                 slots[left].durable = slots[right].durable
-                self.journal.store(slots[right].durable, .durable, slot: left)
             }
             self.release(right, &slots)
         }

@@ -64,6 +64,12 @@ public enum AtomicFile {
         try directory.sync()
     }
 
+    /// Makes the names in the directory of a file durable (fsync(2)).
+    package static func syncDirectory(of path: String) throws(StorageError) {
+        guard let directory = try DirectoryHandle.open(try Self.split(path).directory, creating: false) else { return }
+        try directory.sync()
+    }
+
     /// Reads a complete file.
     ///
     /// A symbolic link is followed, and a pipe is read to its end, because the user named it.

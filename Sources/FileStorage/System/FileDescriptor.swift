@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Platform
 import Synchronization
-import TransferCore
+package import TransferCore
 import TransferEngine
 
 /// An open file that is closed once, at the latest with the last reference.
@@ -38,7 +38,7 @@ package final class FileDescriptor: Sendable {
     }
 
     /// The result of fstat(2); throws if it fails, because the file is then unknown, not absent.
-    func requiredStatus(of path: String) throws(StorageError) -> stat {
+    package func requiredStatus(of path: String) throws(StorageError) -> stat {
         var status = stat()
         if FileCalls.fstat(self.raw, &status) == 0 { return status }
         throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot examine", path)

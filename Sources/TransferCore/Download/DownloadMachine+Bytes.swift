@@ -186,6 +186,14 @@ extension DownloadMachine {
         self.restart(index, reason, now)
     }
 
+    /// The journal could not be changed: the next run would continue bytes that are known to differ, so they are given up.
+    ///
+    /// If the run has ended with the difference, its driver must not keep the file: see ``endingOfWrongBytes``.
+    package mutating func differenceNotRecorded(_ error: StorageError) -> [DownloadAction] {
+        self.holdsWrongBytes = true
+        return self.failed(TransferFailure(error))
+    }
+
     /// Handles a matching overlap: the bytes after it continue the file.
     private mutating func overlapAgrees(_ index: Int, _ now: Int64) {
         self.requests[index].stage = .receiving

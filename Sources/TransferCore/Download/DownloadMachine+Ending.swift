@@ -268,8 +268,12 @@ extension DownloadMachine {
             if case .opening(.creating) = self.phase { return .keep }
             return .none
         }
-        if self.holdsWrongBytes { return self.terms.keepBad ? .setAside : .discard }
-        return isDiscarded ? .discard : .keep
+        return self.endingOfWrongBytes ?? (isDiscarded ? .discard : .keep)
+    }
+
+    /// How a file is closed whose bytes are known to be wrong; `nil` if they are not.
+    package var endingOfWrongBytes: DownloadEnding.FileEnding? {
+        self.holdsWrongBytes ? self.terms.keepBad ? .setAside : .discard : nil
     }
 
     private func smallEnding(_ small: SmallDownload) -> DownloadEnding.FileEnding {

@@ -5,7 +5,7 @@ extension DownloadMachine {
     func slowest(_ now: Int64) -> DownloadAction.RequestNumber? {
         if self.requests.count < 2 { return nil }
         let settled = self.requests.filter { request in
-            request.bodySince.map { now - $0 >= Self.slowPeriod } ?? false
+            !request.isComparing && request.bodySince.map { now - $0 >= Self.slowPeriod } ?? false
         }
         guard settled.count > 1 else { return nil }
         let ranked = settled.sorted { $0.window.rate < $1.window.rate }
@@ -44,7 +44,10 @@ extension DownloadMachine {
             self.connections.takeovers < Self.takeoverLimit,
             !planner.canAssign(minimumSplit: self.terms.minimumSplit), self.wantedConnections > 1
         else { return nil }
-        let candidates = self.requests.filter { !$0.isPaused && now - $0.startedAt >= Self.takeoverPatience }
+        // A comparison would begin again from its start.
+        let candidates = self.requests.filter {
+            !$0.isPaused && !$0.isComparing && now - $0.startedAt >= Self.takeoverPatience
+        }
         guard
             let slow = candidates.max(by: { self.secondsLeft($0, planner) < self.secondsLeft($1, planner) })
         else { return nil }

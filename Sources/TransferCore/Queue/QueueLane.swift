@@ -140,8 +140,10 @@ package struct QueueLane: Sendable {
     /// Drops transfers that were found but not staged, because the store's response is outdated.
     mutating func dropArrivals(_ ids: [UInt64]) {
         guard !self.arrivals.isEmpty else { return }
-        let dropped = Set(ids)
+        let (dropped, count) = (Set(ids), self.arrivals.count)
         self.arrivals.removeAll { dropped.contains($0.id) }
+        // They had taken the places of others, if their host has only few.
+        if self.arrivals.count < count { self.mayFindMore = true }
     }
 
     // MARK: Entries

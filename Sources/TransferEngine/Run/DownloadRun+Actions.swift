@@ -308,8 +308,10 @@ extension DownloadRun {
     }
 
     private func closeFileNow(_ ending: DownloadEnding) {
+        var ending = ending
         let file: RunFile = self.state.withLock { state in
             defer { state.file = .none }
+            if case .keep = ending.file { ending.file = state.machine.endingOfWrongBytes ?? .keep }
             return state.file
         }
         file.close(ending, in: self.store)

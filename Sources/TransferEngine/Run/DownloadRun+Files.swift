@@ -150,7 +150,7 @@ extension DownloadRun {
         }
     }
 
-    /// Records facts of contradicted bytes; a failure ends the run, because the next one would continue the bytes.
+    /// Records facts of contradicted bytes; if that fails, the bytes are given up, because the next run would continue them.
     func recordDifference(_ recorded: ResourceFacts) {
         let error: StorageError? = self.recording.withLock { _ in
             let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts ?? recorded) }
@@ -162,7 +162,7 @@ extension DownloadRun {
                 return error
             }
         }
-        if let error { self.failed(error) }
+        if let error { self.handle { $0.differenceNotRecorded(error) } }
     }
 
     func checkpoint() {

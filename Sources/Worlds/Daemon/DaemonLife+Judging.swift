@@ -45,19 +45,19 @@ extension DaemonLife {
     /// A transfer is said to be complete.
     func judgeFile(_ record: TransferRecord) {
         guard let entry = self.ledger.entries[record.id] else { return }
-        let expected = self.site.resources[entry.path]?.content.bytes
+        let expected = self.site.resources[entry.path]?.content
         guard let path = record.path else { return self.fail("\(entry.path) is complete without a path") }
         self.complete[entry.path] = path
         guard let bytes = self.disk.contents(path) else { return self.fail("'\(path)' is missing") }
-        if bytes != expected { self.fail("'\(path)' has wrong bytes") }
+        if expected?.equals(bytes) != true { self.fail("'\(path)' has wrong bytes") }
     }
 
     /// A transfer is said to have failed.
     func judgeFailure(_ record: TransferRecord) {
         guard let entry = self.ledger.entries[record.id], let resource = self.site.resources[entry.path] else { return }
         if resource.refusal != nil, record.failure?.status == resource.refusal { return }
-        // Responses of an outage, and the first ones after it, may use up the attempts.
-        if record.failure?.status == 503, resource.hasFailed, !self.network.outages.isEmpty { return }
+        // The beginning of an outage, and the first responses after it, may use up the attempts.
+        if resource.hasFailed, !self.network.outages.isEmpty { return }
         self.fail(
             "transfer \(self.ledger.number(record.id)) fails without a reason: \(record.failure?.message ?? "none")"
         )

@@ -108,7 +108,7 @@ extension DatasetLife {
         }
         if self.writesShards {
             self.judgePlace(line, of: row, item)
-        } else if self.disk.contents(path) != item.content.bytes {
+        } else if !item.content.equals(self.disk.contents(path) ?? []) {
             self.result.fail("row \(row.number) is said to be done, and \(path) is not its content")
         }
     }

@@ -278,7 +278,10 @@ extension SimulatedDisk {
 
     /// fsync(2) or fdatasync(2).
     package func sync(_ descriptor: Int32, dataOnly: Bool) -> Int32 {
-        let onFault: (DiskFault) -> Void = { _ in (try? self.file(descriptor))?.node.content.failSync() }
+        let onFault: (DiskFault) -> Void = { fault in
+            // An interrupted call has failed to write nothing.
+            if fault != .error(EINTR) { (try? self.file(descriptor))?.node.content.failSync() }
+        }
         return self.changing(dataOnly ? "fdatasync" : "fsync", descriptor, needsWriting: false, onFault: onFault) {
             (node) throws(DiskError) in
             self.makeDurable(node, dataOnly: dataOnly)

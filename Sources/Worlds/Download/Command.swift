@@ -86,6 +86,15 @@ final class Command: @unchecked Sendable {
         case .cancelled: self.note(event.id, .cancelled)
         case .drained: self.exit()
         case .paused: if let id = event.id { self.paused.insert(id) }
+        case .response(let response) where response.resumedFrom == 0:
+            // Other bytes are held from now on.
+            if let job = event.id.flatMap({ self.jobs[$0] }) {
+                self.life.wishes.jobs[job].site.isDifferenceKnown = false
+            }
+        case .note(let text) where text.contains("differ from the server's"):
+            if let job = event.id.flatMap({ self.jobs[$0] }) {
+                self.life.foundDifference(self, self.life.wishes.jobs[job].site)
+            }
         default: break
         }
     }
@@ -156,6 +165,8 @@ final class Command: @unchecked Sendable {
     private func later(_ delay: Int64, _ work: @escaping () -> Void) {
         self.life.scheduler.schedule(after: delay, in: self.process) {
             self.life.trace.add("user", "resumes")
+            // The user does not wait as long as the site asked for.
+            self.life.notBefore = nil
             work()
         }
     }

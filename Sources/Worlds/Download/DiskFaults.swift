@@ -16,6 +16,8 @@ final class DiskFaults {
     private(set) var met: Set<Int32> = []
     private var faults: [Fault] = []
     private var failingSync = 0
+    private var failingOpen = 0
+    private var opens = 0
     private var syncs = 0
     private var calls = 0
     private var changes = 0
@@ -39,6 +41,8 @@ final class DiskFaults {
                 )
             }
         }
+        let open = recipe.draw(1...12)
+        if recipe.has(oneIn: 12, "opening \(open) of a file fails with EMFILE") { self.failingOpen = open }
         let sync = recipe.draw(1...4)
         if recipe.has(oneIn: 20, "sync \(sync) fails with EIO") { self.failingSync = sync }
         let capacity = Int64(recipe.draw(50...900)) << 10
@@ -68,8 +72,10 @@ final class DiskFaults {
     }
 
     /// Whether calls of any kind fail, one after another.
-    var hasCallFaults: Bool { !self.faults.isEmpty }
-    var hasFaults: Bool { !self.faults.isEmpty || self.wasLimited || self.failingSync > 0 }
+    var hasCallFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 }
+    /// Whether descriptors were missing, and nothing else failed: that says nothing about any file.
+    var isOnlyShortage: Bool { self.met.isSubset(of: [EMFILE, ENFILE]) && !self.wasLimited && self.failingSync == 0 }
+    var hasFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {
         self.calls += 1
@@ -79,6 +85,13 @@ final class DiskFaults {
             if self.syncs == self.failingSync {
                 self.met.insert(EIO)
                 return .error(EIO)
+            }
+        }
+        if self.failingOpen > 0, call.name.hasPrefix("open") {
+            self.opens += 1
+            if self.opens == self.failingOpen {
+                self.met.insert(EMFILE)
+                return .error(EMFILE)
             }
         }
         for fault in self.faults {

@@ -19,7 +19,7 @@ extension DownloadLife {
     func judge(_ request: ServerRequest) {
         let now = self.scheduler.now
         // What was on its way at the beginning of the pause may still arrive.
-        let margin = 2 * self.network.roundTrip + 3_000_000_000
+        let margin = 3 * self.network.roundTrip + 10_000_000
         if self.pause.contains(now - margin), self.pause.contains(now), self.runs == 1 {
             self.result.fail("a request came while its transfer was paused")
         }
@@ -58,12 +58,16 @@ extension DownloadLife {
     /// Whether nothing in this world may make a transfer fail.
     var isTolerable: Bool {
         let shortage = self.network.shortage.upperBound - self.network.shortage.lowerBound
-        let outages = self.network.outages.reduce(shortage) { $0 + $1.time.upperBound - $1.time.lowerBound }
+        let gateway = self.sharedHost?.outage ?? 0
+        let outages = self.network.outages.reduce(shortage + gateway) { $0 + $1.time.upperBound - $1.time.lowerBound }
         let patience = self.wishes.options.outageTimeout?.components.seconds ?? 0
         return self.sites.allSatisfy { $0.isHonest && $0.quirks.isEmpty } && !self.wishes.mayFail
             && !self.faults.hasFaults && self.hands.isEmpty && self.twinDelay == nil && self.actions.isEmpty
+            && self.pauseAtFailure == nil
             && self.network.shortageOneIn == 0 && outages < patience * 500_000_000
             && self.network.outages.count <= 1
+            // The errors of fewer URLs may be their own.
+            && (gateway == 0 || self.sites.count { $0.hosts.count == 1 } >= 3 && self.killed == 0)
     }
 
     // MARK: Files
@@ -102,7 +106,7 @@ extension DownloadLife {
         // After a kill right behind the commit, weak validators do not show that the file is the server's.
         // Without both ways to give a name in one step, a kill can leave a journal with a second name.
         let hasNames = self.killed == 0 || self.disk.features.renameWithoutReplacing
-        if !isOther, hasNames, self.runs == 1 || site.isHonest, !self.faults.hasFaults, self.wishes.jobs.count == 1,
+        if !isOther, hasNames, self.runs == 1 || site.isHonest, self.faults.isOnlyShortage, self.wishes.jobs.count == 1,
             self.wishes.options.ifExists != .rename,
             !completion.path.hasSuffix("/\(job.expectedName)"), !completion.skipped
         {
@@ -113,7 +117,7 @@ extension DownloadLife {
 
     /// Whether a file is what the site sent instead of the resource.
     private func isPage(_ bytes: [UInt8], _ site: Site) -> Bool {
-        if Site.page.equals(bytes) { return site.used.contains(.loginPage) }
+        if Site.page.equals(bytes) { return self.sites.contains { $0.used.contains(.loginPage) } }
         if bytes.isEmpty { return site.used.contains(.emptyPage) || site.used.contains(.noContent) }
         if site.used.contains(.untilClose) || site.used.contains(.shortLength) {
             // A length that is too short, or an end that looks like the end of the body, cannot be seen.
@@ -127,7 +131,9 @@ extension DownloadLife {
     private func judgeMixed(_ completion: TransferCompletion, _ bytes: [UInt8], of job: DownloadWishes.Job) {
         let site = job.site
         if job.checksum == nil {
-            if site.isLiar, site.kind != .repeats { return self.result.count("mixed by a liar") }
+            // A validator that is repeated after a difference excuses nothing.
+            let excuses = site.kind != .repeats || site.tag == .firstLater && !site.isDifferenceKnown
+            if site.isLiar, excuses { return self.result.count("mixed by a liar") }
             if completion.consistency == .overlap, site.difference != .everywhere, site.difference != .length {
                 return self.result.count("mixed, and said so")
             }
@@ -203,7 +209,8 @@ extension DownloadLife {
     private func isTrue(_ failure: TransferFailure, of job: DownloadWishes.Job) -> Bool {
         let (site, met, disk) = (job.site, self.network.met, self.faults.met)
         let isOther = self.twinDelay != nil
-        func hasStatus(_ range: ClosedRange<Int>) -> Bool { site.statuses.contains { range.contains($0) } }
+        let statuses = site.statuses.union(self.sharedHost?.statuses ?? [])
+        func hasStatus(_ range: ClosedRange<Int>) -> Bool { statuses.contains { range.contains($0) } }
         switch failure.code {
         case .timeout:
             return met.contains(.connectTimeout) || self.wishes.options.totalTimeout != .zero || self.isSlow(site)
@@ -221,6 +228,12 @@ extension DownloadLife {
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory:
             return !disk.isEmpty || self.faults.wasLimited || !self.hands.isEmpty
         case .badResponse:
+            // An address that alternates between versions is named as the reason.
+            if failure.message.contains("already restarted"), site.alternates,
+                !failure.message.contains("serves several versions")
+            {
+                return false
+            }
             return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
                 || site.kind == .tags || site.urls.count > 1
         case .cannotResume:
@@ -230,7 +243,8 @@ extension DownloadLife {
         case .authentication: return hasStatus(401...407)
         case .overloaded: return hasStatus(429...599)
         case .checksumMismatch:
-            return site.didSendDigest || job.checksum != nil && (site.contents.count > 1 || !site.used.isEmpty)
+            return site.didSendDigest
+                || job.checksum != nil && (site.contents.count > 1 || !site.used.isEmpty || !self.hands.isEmpty)
         case .unknown, .tlsHandshake, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .badOption, .tooLarge, .robotsDenied, .addressDenied:
             return false

@@ -130,12 +130,15 @@ enum Kill {
     case call(Int, isBefore: Bool)
     /// When so many bytes were received.
     case bytes(Int64)
+    /// A time after a difference between the bytes of two responses was found, in nanoseconds.
+    case difference(Int64)
 
     var text: String {
         switch self {
         case .time(let time): "after \(time / 1_000_000) ms"
         case .call(let number, let isBefore): "\(isBefore ? "before" : "after") file system call \(number)"
         case .bytes(let count): "after \(count) bytes"
+        case .difference(let time): "\(time / 1_000_000) ms after a difference is found"
         }
     }
 }

@@ -27,12 +27,17 @@ final class DownloadLife: WorldLife {
     let disk: SimulatedDisk
     let trace: Trace
     let sites: [Site]
+    /// The host of all sites, if there is one.
+    let sharedHost: SharedHost?
     let wishes: DownloadWishes
     let kills: [(kill: Kill, losesPower: Bool)]
     let hands: Hands
     let faults: DiskFaults
     let twinDelay: Int64?
     let actions: [(time: Int64, action: UserAction)]
+    /// The pause of everything right after a failure, which is counted from 1.
+    let pauseAtFailure: (failure: Int, delay: Int64, length: Int64)?
+    private var failures = 0
     /// Whether the power fails right after the first file is reported as finished.
     let losesPowerAtEnd: Bool
     /// The requested pause of the only job: no request may come in it, except at its beginning.
@@ -68,14 +73,23 @@ final class DownloadLife: WorldLife {
             Scheduler.epoch * 1_000_000_000 + scheduler.now
         }
         let kind = recipe.pick(Site.Kind.allCases.map { ($0.weight, $0) })
-        let count = recipe.draw(0...9) == 0 ? recipe.draw(2...4) : 1
+        let count = recipe.draw(0...9) == 0 ? recipe.draw(2...6) : 1
+        self.sharedHost = count > 1 && recipe.draw(0...1) == 0 ? SharedHost(&recipe) : nil
         var sites: [Site] = []
         for number in 0..<count {
             // Both sides of 256 KiB: smaller files are stored otherwise.
             let isSmall = recipe.draw(0...9) < (kind == .honest ? 4 : kind == .parallel ? 0 : 2) || number > 0
             let size = isSmall ? recipe.draw(1...250 << 10) : recipe.draw(260 << 10...600 << 10)
             sites.append(
-                Site(&recipe, kind: kind, number: number, size: max(size, 4096), scheduler: scheduler, trace: trace)
+                Site(
+                    &recipe,
+                    kind: kind,
+                    number: number,
+                    size: max(size, 4096),
+                    host: self.sharedHost == nil ? "site\(number)" : SharedHost.name,
+                    scheduler: scheduler,
+                    trace: trace
+                )
             )
         }
         self.sites = sites
@@ -91,9 +105,20 @@ final class DownloadLife: WorldLife {
                 && recipe.has(oneIn: 15, "a second process downloads the same after \(twinDelay / 1_000_000) ms")
             ? twinDelay : nil
         self.actions = Self.actions(&recipe, jobs: sites.count)
+        let pause = (
+            failure: recipe.draw(1...3), delay: Int64(recipe.draw(0...1500)) * 1000,
+            length: Int64(recipe.draw(5...60)) * 1_000_000_000
+        )
+        self.pauseAtFailure =
+            recipe.has(oneIn: 12, "the user pauses everything \(pause.delay / 1000) µs after failure \(pause.failure)")
+            ? pause : nil
         self.losesPowerAtEnd = recipe.has(oneIn: 12, "the machine loses its power when the first file is finished")
         self.drawNetwork(&recipe)
         for site in sites { for host in site.hosts { self.network.servers[host] = site } }
+        if let sharedHost {
+            sharedHost.sites = sites
+            self.network.servers[SharedHost.name] = sharedHost
+        }
         for site in sites { trace.add("world", site.text) }
         for ingredient in recipe.ingredients { trace.add("world", "[\(ingredient.number)] \(ingredient.text)") }
         scheduler.onProcess = { [disk = self.disk] in disk.process = $0?.number ?? 0 }
@@ -107,10 +132,12 @@ final class DownloadLife: WorldLife {
         var kills: [(kill: Kill, losesPower: Bool)] = []
         for place in 0..<3 {
             let isBefore = recipe.draw(0...1) == 0
-            let kill = recipe.pick([
+            let difference = Kill.difference(Int64(recipe.draw(0...200)) * 1_000_000)
+            var kill = recipe.pick([
                 Kill.time(recipe.draw(0...2000) * 1_000_000), .call(recipe.draw(1...60), isBefore: isBefore),
                 .call(recipe.draw(1...25), isBefore: isBefore), .bytes(Int64(recipe.draw(0...size))),
             ])
+            if kind == .repeats, recipe.draw(0...1) == 0 { kill = difference }
             let losesPower = recipe.draw(0...3) == 0
             let text = losesPower ? "the machine loses its power" : "the process is killed"
             if recipe.has(oneIn: kind == .resumed ? 2 : [3, 4, 4][place], "\(text) \(kill.text)") {
@@ -189,6 +216,7 @@ final class DownloadLife: WorldLife {
         for site in self.sites { site.onRetryAfter = { [unowned self] in self.asked($0, $1) } }
         self.network.onRequest = { [unowned self] in self.judge($0) }
         self.hands.prepare()
+        self.network.onFailed = { [unowned self] in self.exchangeFailed() }
         for (time, action) in self.actions { self.scheduler.schedule(after: time) { self.perform(action) } }
         self.start()
         if let twinDelay { self.scheduler.schedule(after: twinDelay) { self.startTwin() } }
@@ -215,7 +243,7 @@ final class DownloadLife: WorldLife {
         if place < self.kills.count {
             switch self.kills[place].kill {
             case .time(let time): self.scheduler.schedule(after: time, in: command.process) { self.kill(command) }
-            case .bytes, .call: break
+            case .bytes, .call, .difference: break
             }
         }
     }
@@ -322,12 +350,30 @@ final class DownloadLife: WorldLife {
         self.kill(command)
     }
 
+    /// A transfer has found that the bytes of two responses differ.
+    func foundDifference(_ command: Command, _ site: Site) {
+        site.isDifferenceKnown = true
+        let place = self.runs - 1
+        guard self.command === command, place < self.kills.count, case .difference(let time) = self.kills[place].kill
+        else { return }
+        self.scheduler.schedule(after: time, in: command.process) { self.kill(command) }
+    }
+
     // MARK: The user
+
+    private func exchangeFailed() {
+        self.failures += 1
+        // The response with the time may not have arrived.
+        self.notBefore = nil
+        guard let pauseAtFailure, self.failures == pauseAtFailure.failure else { return }
+        self.scheduler.schedule(after: pauseAtFailure.delay) { self.perform(.pauseAll(for: pauseAtFailure.length)) }
+    }
 
     private func perform(_ action: UserAction) {
         guard let command, command.process.isAlive else { return }
         self.trace.add("user", action.text)
-        if self.sites.count == 1, self.twinDelay == nil, self.actions.count == 1 {
+        if self.sites.count == 1, self.twinDelay == nil, self.actions.count + (self.pauseAtFailure == nil ? 0 : 1) == 1
+        {
             switch action {
             case .pause(_, let length), .pauseAll(let length):
                 self.pause = self.scheduler.now..<self.scheduler.now + length

@@ -24,7 +24,7 @@ extension Site {
 
     private func decide(_ request: ServerRequest, _ generator: inout SeededGenerator) -> ServerReply {
         if request.url.path == "/login" { return self.page(request) }
-        if self.kind == .redirect, case .hosts = self.schedule, request.url.host == self.hosts[0] {
+        if self.isRedirector, case .hosts = self.schedule, request.url.host == self.hosts[0] {
             return self.redirect(request, &generator)
         }
         if let lifetime = self.linkLifetime, let issued = request.url.query.flatMap({ Int64($0) }),
@@ -32,6 +32,10 @@ extension Site {
         {
             self.tell(request, "403, the link has expired")
             return ServerReply(403, ["Content-Length": "0"])
+        }
+        if self.gets <= self.busy.count, request.method == "GET" {
+            self.tell(request, "\(self.busy.status), busy for \(self.busy.seconds) s")
+            return ServerReply(self.busy.status, ["Content-Length": "0", "Retry-After": "\(self.busy.seconds)"])
         }
         let (node, version) = self.version(request, &generator)
         let quirk = self.draw(&generator)

@@ -23,6 +23,9 @@ extension Site {
         case .flicker: mode = [.version, .version, .none, .weak, .unquoted].randomElement(using: &generator) ?? .none
         case .onlyWhole: mode = status == 200 ? .version : .none
         case .onlyParts: mode = status == 206 ? .version : .none
+        case .firstLater:
+            mode = status == 200 || self.rangesSent > 0 ? .firstLater : .none
+            if status == 206 { self.rangesSent += 1 }
         default: break
         }
         let strong = "\"v-\(version)\""
@@ -30,6 +33,7 @@ extension Site {
             switch mode {
             case .version: strong
             case .firstWhole: status == 200 ? "\"v-0\"" : nil
+            case .firstLater: "\"v-0\""
             case .node: "\"n\(node)-\(version)\""
             case .each: "\"r\(request.number)-\(version)\""
             case .weak: "W/\(strong)"

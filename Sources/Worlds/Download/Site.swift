@@ -45,7 +45,11 @@ final class Site: SimulatedServer {
     let quirks: [(quirk: Quirk, share: Double)]
     let connectionLimit: (count: Int, status: Int)?
     let headStatus: Int
+    /// Whether the first host redirects to the others, instead of all being mirrors.
+    let isRedirector: Bool
     let linkLifetime: Int64?
+    /// The number of requests that the site answers with a delay at first.
+    let busy: (count: Int, status: Int, seconds: Int)
     let rate: Int64
     let cap: Int64
     let mostCuts: Int
@@ -62,6 +66,10 @@ final class Site: SimulatedServer {
     var shown: Set<Shown> = []
     var statuses: Set<Int> = []
     var used: Set<Quirk> = []
+    /// The number of ranges.
+    var rangesSent = 0
+    /// Whether Martlet has found that the bytes that it holds differ from those of another response.
+    var isDifferenceKnown = false
     var didSendDigest = false
     var didSendLyingDigest = false
     /// The largest part of a response with a strong validator.
@@ -79,15 +87,33 @@ final class Site: SimulatedServer {
 
     var isHonest: Bool { self.kind == .honest }
 
+    /// Whether responses alternate between versions whose entity tags are strong, and nothing else is wrong with them.
+    var alternates: Bool {
+        guard case .nodes = self.schedule, self.kind == .nodes, self.tag == .version else { return false }
+        return self.quirks.isEmpty && self.ifRange == 0 && Set(self.versionOfNode).count > 1
+            && self.statuses.isSubset(of: [200, 206])
+    }
+
+    /// Whether a path is that of the resource.
+    func has(_ path: String) -> Bool { path == "/\(self.name)" }
+
     /// The URLs by which a user asks for the resource.
     var urls: [String] {
-        if case .hosts = self.schedule, self.kind != .redirect {
+        if case .hosts = self.schedule, !self.isRedirector {
             return self.hosts.dropFirst().map { "http://\($0)/\(self.name)" }
         }
         return ["http://\(self.hosts[0])/\(self.name)"]
     }
 
-    init(_ recipe: inout Recipe, kind: Kind, number: Int, size: Int, scheduler: Scheduler, trace: Trace) {
+    init(
+        _ recipe: inout Recipe,
+        kind: Kind,
+        number: Int,
+        size: Int,
+        host: String,
+        scheduler: Scheduler,
+        trace: Trace
+    ) {
         self.kind = kind
         self.size = size
         self.scheduler = scheduler
@@ -98,12 +124,11 @@ final class Site: SimulatedServer {
         (self.contents, self.difference) = (
             makeContents(versions.count, size, versions.difference, using: &recipe.random), versions.difference
         )
-        let host = "site\(number)"
         let nodes = Self.nodes(&recipe, kind, versions.count, size)
         self.schedule = nodes.schedule
         self.versionOfNode = nodes.versionOfNode
         if case .hosts = nodes.schedule {
-            self.hosts = [host] + nodes.versionOfNode.indices.map { "\(host)-node\($0)" }
+            self.hosts = [host] + nodes.versionOfNode.indices.map { "site\(number)-node\($0)" }
         } else {
             self.hosts = [host]
         }
@@ -124,9 +149,15 @@ final class Site: SimulatedServer {
             recipe.has(oneIn: 4, "the site answers more than \(limit.0) connections with \(limit.1)") ? limit : nil
         let head = recipe.pick([405, 405, 403, 501])
         self.headStatus = !isHonest && recipe.has(oneIn: 4, "the site answers HEAD with \(head)") ? head : 200
-        let lifetime = Int64(recipe.draw(1...60)) * 100_000_000
+        let busy = (recipe.draw(1...12), recipe.pick([503, 429]), recipe.draw(1...20))
+        self.busy =
+            recipe.has(oneIn: 8, "the site answers \(busy.0) requests with \(busy.1), Retry-After: \(busy.2)")
+            ? busy : (0, 503, 1)
+        self.isRedirector = kind == .redirect || self.hosts.count > 1 && isHonest && recipe.draw(0...1) == 0
+        // Of an honest site each link can be used at least once.
+        let lifetime = Int64(recipe.draw((isHonest ? 20 : 1)...60)) * 100_000_000
         self.linkLifetime =
-            kind == .redirect && recipe.has(oneIn: 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
+            self.isRedirector && recipe.has(oneIn: 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
             ? lifetime : nil
         self.rate = max(16 << 10, Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000]))
         let most = kind == .resumed ? recipe.pick([1, 2, 3, 4]) : recipe.pick(isHonest ? [1, 2, 3] : [1, 2, 3, 4, 6])
@@ -183,7 +214,7 @@ final class Site: SimulatedServer {
         let schedule: VersionSchedule
         switch kind {
         case .honest:
-            if recipe.draw(0...7) == 0 { return (.hosts, [0, 0]) }
+            if recipe.draw(0...5) == 0 { return (.hosts, [0, 0]) }
             return (.one, [0])
         case .change: schedule = recipe.pick([requests, bytes, bytes, times])
         case .region, .zeros, .liar, .repeats, .exists:
@@ -215,7 +246,10 @@ final class Site: SimulatedServer {
             ])
             digests = 0
         case .repeats:
-            (tag, date) = recipe.pick([(.firstWhole, .none), (.none, .firstWhole), (.firstWhole, .firstWhole)])
+            (tag, date) = recipe.pick([
+                (.firstWhole, .none), (.none, .firstWhole), (.firstWhole, .firstWhole), (.firstLater, .none),
+                (.firstLater, .none),
+            ])
             digests = 0
         case .region:
             let choice: (TagMode, DateMode, Int) = recipe.pick([

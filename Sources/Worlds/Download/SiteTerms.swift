@@ -80,6 +80,7 @@ enum TagMode: String {
     case each = "another one in each response"
     case same = "always equal"
     case firstWhole = "the first version's, in whole responses alone"
+    case firstLater = "the first version's, but not in the first range"
 }
 
 /// The rule by which a site makes Last-Modified.

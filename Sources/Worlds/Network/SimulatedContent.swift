@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
+import Platform
 package import TransferTesting
 
 /// The bytes of one version of a resource.
@@ -34,5 +35,16 @@ package final class SimulatedContent: Sendable {
     }
 
     /// Whether these are the content's bytes.
-    package func equals(_ other: [UInt8]) -> Bool { self.bytes == other }
+    package func equals(_ other: [UInt8]) -> Bool { Self.areEqual(self.bytes, other) }
+
+    /// Whether two arrays are equal; `==` compares byte by byte.
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.count == right.count
+            && left.withUnsafeBytes { left in
+                right.withUnsafeBytes { right in
+                    guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+                    return memcmp(start, other, left.count) == 0
+                }
+            }
+    }
 }

@@ -13,7 +13,9 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
     private let lane: Int
     private let receiver: any ExchangeReceiver
     private let host: String
-    private let isReused: Bool
+    private var isReused: Bool
+    /// Whether the request is sent again if a connection that was used before turns out to be closed.
+    private var mayRepeat: Bool
     private var connection: Int
     private var facts: ServerRequest?
     private var reply: ServerReply?
@@ -47,6 +49,8 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
         self.receiver = receiver
         self.host = request.url.host
         self.isReused = connection != nil
+        self.mayRepeat =
+            request.body == nil && request.content == nil && (request.method == "GET" || request.method == "HEAD")
         self.connection = connection ?? transport.network.newConnection()
         self.quantum = request.readQuantum
     }
@@ -97,7 +101,12 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
             return self.fail(self.network.error(.unknownName, self.host))
         }
         if self.isReused, self.draws(oneIn: self.network.staleOneIn) || self.network.outage(of: self.host) != nil {
-            // The pool's connection was closed by the server meanwhile.
+            // The pool's connection was closed by the server meanwhile: as `HTTPExchange`, this repeats the request once.
+            if self.mayRepeat {
+                (self.mayRepeat, self.isReused) = (false, false)
+                self.connection = self.network.newConnection()
+                return self.later(self.network.roundTrip) { self.connected() }
+            }
             return self.fail(self.network.error(.broken, self.host, isReused: true))
         }
         self.isActive = true
@@ -247,6 +256,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
 
     private func fail(_ error: TransportError) {
         self.finish(keeping: false)
+        self.network.onFailed?()
         self.receiver.exchangeFailed(error)
     }
 

@@ -68,6 +68,8 @@ extension StorageLife {
             case .committed:
                 if !isCommitted, !promised.isEmpty { self.end.fail("\(name) counts as finished, but is not") }
                 model.partial = nil
+                // The journal may be the one of the file before, and the name of its successor be lost.
+                if isAfterLoss, self.disk.order == .independent { model.mayLookForeign = true }
             case .busy: self.end.fail("\(name) is locked by a dead process")
             case .foreign(let reason), .unpaired(_, let reason):
                 let isNew = isAfterLoss && model.partial?.isAnchored != true

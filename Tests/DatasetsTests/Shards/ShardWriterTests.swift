@@ -160,7 +160,7 @@ final class ShardLedger: Sendable {
         try self.directory.write([3], to: "mine.tar")
         try self.directory.write([], to: ".martlet-reports")
         let writer = try self.writer()
-        #expect(writer.aside == self.directory.path("00000.tar.unreported"))
+        #expect(writer.leftovers.aside == self.directory.path("00000.tar.unreported"))
         #expect(
             self.directory.entries() == [".martlet-reports", ".martlet-shards", "00000.tar.unreported", "mine.tar"]
         )

@@ -233,6 +233,28 @@ struct DownloadMachineConnectionTests {
         #expect(h.machine.connections.takeovers == 1)
     }
 
+    @Test("a comparison is not taken over: it would begin again")
+    func noTakeOverOfComparison() {
+        let h = Harness(["http://a/f", "http://b/f"]) {
+            $0.connections = .fixed(2)
+            $0.minimumSplit = Self.length
+        }
+        h.start()
+        h.whole(1, tag: nil)
+        h.partialCreated()
+        for _ in 0..<12 {
+            h.body(1, 40_000)
+            h.tick()
+        }
+        h.lost(1, .truncated)
+        #expect(h.part(2, (480_000 - 65_536)..<Self.length, tag: nil) == "")
+        for _ in 0..<30 {
+            h.body(2, 2000)
+            #expect(!h.tick().contains("takeOver"))
+        }
+        #expect(h.body(2, 5536).hasSuffix("extent 2@480000"))
+    }
+
     @Test("nothing is taken over while a rate limit is set")
     func throttled() {
         let h = Self.open(2) { $0.minimumSplit = 400_000 }

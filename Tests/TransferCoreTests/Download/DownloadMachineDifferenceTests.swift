@@ -72,6 +72,27 @@ struct DownloadMachineDifferenceTests {
         #expect(beside.feed { $0.storageFailed(StorageError(.exists, "taken")) } == "next f")
     }
 
+    @Test("bytes whose difference cannot be recorded are given up, also if the run has ended with it")
+    func unrecorded() {
+        let error = StorageError(.noSpace, "cannot write the journal")
+        let h = self.contradicted()
+        #expect(h.feed { $0.differenceNotRecorded(error) } == "release a, end retry no-space; setAside")
+        let other = self.contradicted { $0.keepBad = false }
+        #expect(other.feed { $0.differenceNotRecorded(error) } == "release a, end retry no-space; discard")
+        var history = DownloadHistory()
+        history.ranges.wantsOverlap = true
+        history.restarts = 4
+        let ended = Harness(history: history)
+        ended.resume(Harness.facts(), [0..<100_000])
+        ended.part(1, 34_464..<Self.length, tag: nil)
+        ended.body(1, 100, agree: false)
+        #expect(ended.feed { $0.differenceNotRecorded(error) } == "")
+        guard case .setAside = ended.machine.endingOfWrongBytes else {
+            Issue.record("the file would be kept")
+            return
+        }
+    }
+
     @Test("the difference is recorded although the run ends with it")
     func restartLimit() {
         var history = DownloadHistory()

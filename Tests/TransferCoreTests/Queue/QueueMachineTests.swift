@@ -302,6 +302,26 @@ struct QueueMachineTests {
         #expect(try #require(stage.claim()).caps == [1: 1])
     }
 
+    @Test("Transfers of a held host that are removed before they are staged make room for the next ones of it")
+    func heldHostRemoved() throws {
+        let stage = Stage(limit: 5)
+        _ = stage.answer(try #require(stage.claim()), [1, 2, 3])
+        stage.machine.hostHeld(nil, 1)
+        guard case .withdraw(nil, let ids) = stage.next() else {
+            Issue.record("nothing is withdrawn")
+            return
+        }
+        stage.machine.withdrew(nil, ids, gone: Set(ids))
+        stage.end([1, 2])
+        let claim = try #require(stage.claim())
+        #expect(claim.caps == [1: 2])
+        // The store answers, and reports the removals, before anything is staged.
+        let found = [3, 4].map { QueueMachine.Claimed(id: $0, host: 1) }
+        stage.machine.claimed(nil, claim, found)
+        stage.machine.removed(nil, [3, 4], keeping: true)
+        #expect(try #require(stage.claim()).caps == [1: 2])
+    }
+
     @Test("Hosts that leave places empty keep a share of the look-ahead")
     func idlePlaces() throws {
         let stage = Stage(limit: 5)

@@ -134,6 +134,11 @@ struct QueueMachineWalkTests {
             }
             // Places are not left empty while something may run.
             if passed != nil { #expect(known.stagedCount + known.entries.count > 128) }
+            // Of a held host some are staged, as long as any of it waits: they find out whether it is reachable.
+            for one in turns where known.entries[one.id] == nil && known.limitOfHost(one.host) != nil {
+                let isStaged = known.entries.values.contains { $0.host == one.host && $0.phase == .staged }
+                #expect(isStaged, "\(one) waits, and nothing of its host is staged")
+            }
         }
     }
 
