@@ -207,7 +207,10 @@ final class DiskPartialFile: PartialFile {
         let number = sync()
         guard number != 0 else { return }
         self.hasLostWrites.store(true, ordering: .releasing)
-        self.journal.store(BootID.unknown)
+        if self.journal.store(BootID.unknown) != 0 {
+            // The next run would believe what the journal says.
+            if self.isClaimed { try? self.directory.unlink(self.names.journal) } else { self.removeFiles() }
+        }
         try self.check(number, "cannot sync")
     }
 

@@ -117,9 +117,10 @@ extension EngineMachine {
         guard self.entries[slot].askedWaits < RetryBudget.longestWaits, now <= self.entries[slot].askedEnd else {
             return nil
         }
+        let wait = max(asked, RetryBudget.leastWait(after: Int(self.entries[slot].askedWaits)))
         self.entries[slot].askedWaits += 1
-        self.entries[slot].askedEnd = self.entries[slot].askedEnd.adding(clamping: asked)
-        return asked
+        self.entries[slot].askedEnd = self.entries[slot].askedEnd.adding(clamping: wait)
+        return wait
     }
 
     /// A transfer that waits for its next attempt is paused or cancelled.

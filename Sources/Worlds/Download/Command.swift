@@ -36,6 +36,8 @@ final class Command: @unchecked Sendable {
     private var ids: [Int: TransferID] = [:]
     private var ended: [TransferID: Int] = [:]
     private var paused: Set<TransferID> = []
+    private var additions: [Int: Int] = [:]
+    private var pendingAdditions = 0
 
     init(_ life: DownloadLife, _ process: SimulatedProcess) {
         self.life = life
@@ -58,20 +60,41 @@ final class Command: @unchecked Sendable {
     func add(_ jobs: [Int]) {
         self.life.scheduler.perform(as: self.process) {
             self.engine.start()
-            for job in jobs {
-                do {
-                    let request = try self.life.wishes.request(self.life.wishes.jobs[job], in: DownloadLife.directory)
-                    // Events may come before the id is known.
-                    let id = try self.engine.add(request)
-                    self.jobs[id] = job
-                    self.ids[job] = id
-                } catch {
-                    self.life.result.fail("job \(job) cannot be added: \(error)")
-                }
-            }
-            for (id, kind) in self.early { self.note(id, kind) }
-            self.early = []
-            self.engine.close()
+            for job in jobs { self.add(job) }
+            self.noteEarly()
+            if self.life.wishes.additions == 0 { self.engine.close() }
+        }
+    }
+
+    private func add(_ job: Int) {
+        do {
+            let request = try self.life.wishes.request(self.life.wishes.jobs[job], in: DownloadLife.directory)
+            // Events may come before the id is known.
+            let id = try self.engine.add(request)
+            self.jobs[id] = job
+            self.ids[job] = id
+        } catch {
+            self.life.result.fail("job \(job) cannot be added: \(error)")
+        }
+    }
+
+    private func noteEarly() {
+        for (id, kind) in self.early { self.note(id, kind) }
+        self.early = []
+    }
+
+    /// Adds a transfer that has failed again, unless it was added often enough.
+    private func addAgain(_ job: Int) {
+        guard self.additions[job, default: 0] < self.life.wishes.additions else { return }
+        self.additions[job, default: 0] += 1
+        self.pendingAdditions += 1
+        let delay = Int64.random(in: 0...2_000_000_000, using: &self.life.scheduler.random)
+        self.life.scheduler.schedule(after: delay, in: self.process) {
+            self.pendingAdditions -= 1
+            self.life.trace.add("user", "adds job \(job) again")
+            self.life.notBefore = nil
+            self.add(job)
+            self.noteEarly()
         }
     }
 
@@ -84,7 +107,7 @@ final class Command: @unchecked Sendable {
         case .finished(let completion): self.note(event.id, .finished(completion))
         case .failed(let failure): self.note(event.id, .failed(failure))
         case .cancelled: self.note(event.id, .cancelled)
-        case .drained: self.exit()
+        case .drained: if self.pendingAdditions == 0 { self.exit() }
         case .paused: if let id = event.id { self.paused.insert(id) }
         case .response(let response) where response.resumedFrom == 0:
             // Other bytes are held from now on.
@@ -115,6 +138,7 @@ final class Command: @unchecked Sendable {
             self.life.finished(ending, of: self)
             self.life.last[job] = ending
             if case .cancelled = kind { self.life.wasCancelled.insert(job) }
+            if case .failed = kind { self.addAgain(job) }
         }
     }
 

@@ -74,7 +74,7 @@ final class DiskFaults {
     /// Whether calls of any kind fail, one after another.
     var hasCallFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 }
     /// Whether descriptors were missing, and nothing else failed: that says nothing about any file.
-    var isOnlyShortage: Bool { self.met.isSubset(of: [EMFILE, ENFILE]) && !self.wasLimited && self.failingSync == 0 }
+    var isOnlyShortage: Bool { self.faults.isEmpty && !self.wasLimited && self.failingSync == 0 }
     var hasFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {

@@ -103,9 +103,11 @@ extension DownloadLife {
             self.result.fail("\(completion.path) was fetched, and has no consistency")
         }
         let isOther = !self.hands.isEmpty || self.twinDelay != nil || self.powerLosses > 0 || site.kind == .again
-        // After a kill right behind the commit, weak validators do not show that the file is the server's.
+        // After a kill right behind the commit, weak validators, or a hidden length, do not show that the file is the
+        // server's; nor do strong ones that were not recorded with it.
         // Without both ways to give a name in one step, a kill can leave a journal with a second name.
-        let hasNames = self.killed == 0 || self.disk.features.renameWithoutReplacing
+        let features = self.disk.features
+        let hasNames = self.killed == 0 || features.renameWithoutReplacing && features.attributes && !site.hidesLength
         if !isOther, hasNames, self.runs == 1 || site.isHonest, self.faults.isOnlyShortage, self.wishes.jobs.count == 1,
             self.wishes.options.ifExists != .rename,
             !completion.path.hasSuffix("/\(job.expectedName)"), !completion.skipped
@@ -237,7 +239,8 @@ extension DownloadLife {
             return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
                 || site.kind == .tags || site.urls.count > 1
         case .cannotResume:
-            return self.hands.hadFinal || site.ifRange != 0 || !site.used.isEmpty || site.contents.count > 1
+            return self.hands.hadFinal || site.hidesLength || site.ifRange != 0 || !site.used.isEmpty
+                || site.contents.count > 1
                 || site.kind == .tags
         case .redirects: return hasStatus(300...399)
         case .authentication: return hasStatus(401...407)

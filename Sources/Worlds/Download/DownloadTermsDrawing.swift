@@ -22,6 +22,8 @@ struct DownloadWishes {
     var lanes = 1
     /// Whether the user starts the command again after a failure.
     var triesAgain = true
+    /// How often the user adds a transfer again, in the same process, that has failed.
+    var additions = 0
     /// Whether an ingredient other than the site's own may make a transfer fail.
     var mayFail = false
 
@@ -65,6 +67,10 @@ struct DownloadWishes {
         if recipe.draw(0...3) == 0 { self.configuration.connectionsPerHost = recipe.draw(1...4) }
         if recipe.draw(0...3) == 0 { self.configuration.keepsHostsOnLanes = true }
         if recipe.draw(0...3) == 0 { self.configuration.releasesNames = true }
+        if recipe.has(oneIn: 12, "failed transfers are added again in the same process") {
+            self.additions = 2
+            self.configuration.releasesNames = true
+        }
         let rule = recipe.pick([IfExistsRule.skip, .resume, .resume, .resume, .rename, .overwrite, .fail])
         if recipe.has(oneIn: kind == .exists ? 2 : 10, "--if-exists \(rule.rawValue)") {
             self.options.ifExists = rule

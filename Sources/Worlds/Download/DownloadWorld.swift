@@ -372,7 +372,8 @@ final class DownloadLife: WorldLife {
     private func perform(_ action: UserAction) {
         guard let command, command.process.isAlive else { return }
         self.trace.add("user", action.text)
-        if self.sites.count == 1, self.twinDelay == nil, self.actions.count + (self.pauseAtFailure == nil ? 0 : 1) == 1
+        if self.sites.count == 1, self.twinDelay == nil, self.wishes.additions == 0,
+            self.actions.count + (self.pauseAtFailure == nil ? 0 : 1) == 1
         {
             switch action {
             case .pause(_, let length), .pauseAll(let length):

@@ -176,7 +176,7 @@ extension Site {
         let content = self.contents[version]
         var validators = self.validators(request, node, version, 200, &generator)
         self.show(request, version, validators, content.length)
-        validators.fields.append("Content-Length", "\(content.length)")
+        if !self.hidesLength { validators.fields.append("Content-Length", "\(content.length)") }
         if self.acceptsRanges { validators.fields.append("Accept-Ranges", "bytes") }
         self.tell(request, "200 of version \(version)")
         return ServerReply(200, validators.fields)
@@ -229,7 +229,7 @@ extension Site {
     private func whole(_ request: ServerRequest, _ version: Int, _ sent: SentValidators, _ quirk: Quirk?) -> ServerReply
     {
         let content = self.contents[version]
-        self.show(request, version, sent, content.length)
+        self.show(request, version, sent, self.hidesLength ? nil : content.length)
         var fields = sent.fields
         if quirk == .lyingDigest, self.contents.count > 0 {
             fields["Repr-Digest"] = "sha-256=:\(Base64.encode(Self.page.sha256)):"
@@ -246,6 +246,7 @@ extension Site {
         reply.range = 0..<min(length, content.length)
         switch quirk {
         case .chunked: reply.head?.framing = .chunked
+        case nil where self.hidesLength: reply.head?.framing = .chunked
         case .untilClose: reply.head?.framing = .untilClose
         default:
             reply.head?.fields.append("Content-Length", "\(length)")
@@ -279,10 +280,11 @@ extension Site {
         case .shiftsRange:
             start = [0, max(0, start - 1000), min(end - 1, start + 1000)].randomElement(using: &generator) ?? 0
         case .wholeAsPart: (start, end) = (0, length)
+        case nil where self.hidesLength: (end, total) = (min(end, start + self.cap), "*")
         default: break
         }
         // A wrong total is another length: it is not the version's.
-        self.show(request, version, sent, quirk == .hidesTotal ? nil : quirk == .lyingTotal ? length + 1 : length)
+        self.show(request, version, sent, total == "*" ? nil : quirk == .lyingTotal ? length + 1 : length)
         var fields = sent.fields
         let valid = "bytes \(start)-\(end - 1)/\(total)"
         switch quirk {

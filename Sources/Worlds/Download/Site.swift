@@ -48,6 +48,8 @@ final class Site: SimulatedServer {
     /// Whether the first host redirects to the others, instead of all being mirrors.
     let isRedirector: Bool
     let linkLifetime: Int64?
+    /// Whether no response names the length, and ranges are shortened.
+    let hidesLength: Bool
     /// The number of requests that the site answers with a delay at first.
     let busy: (count: Int, status: Int, seconds: Int)
     let rate: Int64
@@ -149,6 +151,7 @@ final class Site: SimulatedServer {
             recipe.has(oneIn: 4, "the site answers more than \(limit.0) connections with \(limit.1)") ? limit : nil
         let head = recipe.pick([405, 405, 403, 501])
         self.headStatus = !isHonest && recipe.has(oneIn: 4, "the site answers HEAD with \(head)") ? head : 200
+        self.hidesLength = recipe.has(oneIn: 20, "the site hides the length, and shortens ranges")
         let busy = (recipe.draw(1...12), recipe.pick([503, 429]), recipe.draw(1...20))
         self.busy =
             recipe.has(oneIn: 8, "the site answers \(busy.0) requests with \(busy.1), Retry-After: \(busy.2)")

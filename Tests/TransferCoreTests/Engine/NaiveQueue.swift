@@ -297,15 +297,17 @@ struct NaiveQueue {
             self.remove(index)
             return .refused(.noneLeft(attempts: item.attempts))
         }
+        // 2, 4, 8 … 60 s from the fourth in a row.
+        let least = isAsked && item.askedWaits > 2 ? Int64(min(60, 1 << (item.askedWaits - 2))) * 1_000_000_000 : 0
         if isAsked {
             self.items[index].askedWaits += 1
-            self.items[index].askedEnd += (failure.retryAfter ?? 0) * 1_000_000_000
+            self.items[index].askedEnd += max((failure.retryAfter ?? 0) * 1_000_000_000, least)
         } else {
             self.items[index].failures += 1
         }
         let ceiling = min(500_000_000 << item.failures, 30_000_000_000)
         var delay = 50_000_000 + Int64(Double(ceiling - 50_000_000) * failure.jitter)
-        if let retryAfter = failure.retryAfter { delay = retryAfter * 1_000_000_000 }
+        if let retryAfter = failure.retryAfter { delay = max(retryAfter * 1_000_000_000, least) }
         if failure.isThrottled {
             self.throttles[item.host, default: [:]] = (self.throttles[item.host] ?? [:]).filter { $0.value > self.now }
             self.throttles[item.host]?[item.id] = self.now + delay
