@@ -239,7 +239,7 @@ extension DownloadLife {
             return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
                 || site.kind == .tags || site.urls.count > 1
         case .cannotResume:
-            return self.hands.hadFinal || site.hidesLength || site.ifRange != 0 || !site.used.isEmpty
+            return self.hands.hadFinal || site.shortensRanges || site.ifRange != 0 || !site.used.isEmpty
                 || site.contents.count > 1
                 || site.kind == .tags
         case .redirects: return hasStatus(300...399)

@@ -280,8 +280,11 @@ extension Site {
         case .shiftsRange:
             start = [0, max(0, start - 1000), min(end - 1, start + 1000)].randomElement(using: &generator) ?? 0
         case .wholeAsPart: (start, end) = (0, length)
-        case nil where self.hidesLength: (end, total) = (min(end, start + self.cap), "*")
         default: break
+        }
+        if quirk == nil {
+            if self.hidesLength { total = "*" }
+            if self.shortensRanges { end = min(end, start + self.cap) }
         }
         // A wrong total is another length: it is not the version's.
         self.show(request, version, sent, total == "*" ? nil : quirk == .lyingTotal ? length + 1 : length)

@@ -48,8 +48,10 @@ final class Site: SimulatedServer {
     /// Whether the first host redirects to the others, instead of all being mirrors.
     let isRedirector: Bool
     let linkLifetime: Int64?
-    /// Whether no response names the length, and ranges are shortened.
+    /// Whether no response names the length.
     let hidesLength: Bool
+    /// Whether ranges are shortened to ``cap``.
+    let shortensRanges: Bool
     /// The number of requests that the site answers with a delay at first.
     let busy: (count: Int, status: Int, seconds: Int)
     let rate: Int64
@@ -151,16 +153,18 @@ final class Site: SimulatedServer {
             recipe.has(oneIn: 4, "the site answers more than \(limit.0) connections with \(limit.1)") ? limit : nil
         let head = recipe.pick([405, 405, 403, 501])
         self.headStatus = !isHonest && recipe.has(oneIn: 4, "the site answers HEAD with \(head)") ? head : 200
-        self.hidesLength = recipe.has(oneIn: 20, "the site hides the length, and shortens ranges")
+        self.hidesLength = recipe.has(oneIn: 20, "the site hides the length")
+        self.shortensRanges = recipe.has(oneIn: isHonest ? 5 : 15, "the site shortens ranges")
         let busy = (recipe.draw(1...12), recipe.pick([503, 429]), recipe.draw(1...20))
         self.busy =
             recipe.has(oneIn: 8, "the site answers \(busy.0) requests with \(busy.1), Retry-After: \(busy.2)")
             ? busy : (0, 503, 1)
         self.isRedirector = kind == .redirect || self.hosts.count > 1 && isHonest && recipe.draw(0...1) == 0
         // Of an honest site each link can be used at least once.
-        let lifetime = Int64(recipe.draw((isHonest ? 20 : 1)...60)) * 100_000_000
+        let lifetime = Int64(recipe.draw((isHonest ? 10 : 1)...60)) * 100_000_000
         self.linkLifetime =
-            self.isRedirector && recipe.has(oneIn: 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
+            self.isRedirector
+                && recipe.has(oneIn: isHonest ? 2 : 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
             ? lifetime : nil
         self.rate = max(16 << 10, Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000]))
         let most = kind == .resumed ? recipe.pick([1, 2, 3, 4]) : recipe.pick(isHonest ? [1, 2, 3] : [1, 2, 3, 4, 6])
@@ -217,7 +221,7 @@ final class Site: SimulatedServer {
         let schedule: VersionSchedule
         switch kind {
         case .honest:
-            if recipe.draw(0...5) == 0 { return (.hosts, [0, 0]) }
+            if recipe.draw(0...3) == 0 { return (.hosts, [0, 0]) }
             return (.one, [0])
         case .change: schedule = recipe.pick([requests, bytes, bytes, times])
         case .region, .zeros, .liar, .repeats, .exists:
