@@ -24,10 +24,15 @@ final class ContentReceiver: BodyReceiver {
 
     let keepsBytes = true
 
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
-        self.state.withLock { state in
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferFailure) -> Bool {
+        try self.state.withLock { (state) throws(TransferFailure) in
             guard offset >= 0, offset <= state.length - Int64(bytes.count) else { return false }
-            if let file = state.file { return (try? file.holds(bytes, at: offset).get()) ?? false }
+            if let file = state.file {
+                switch file.holds(bytes, at: offset) {
+                case .success(let holds): return holds
+                case .failure(let error): throw TransferFailure(self.storage.error(error.number, "read"))
+                }
+            }
             return state.bytes.withUnsafeBytes { held in
                 held.part(Int(offset)..<Int(offset) + bytes.count).elementsEqual(bytes)
             }
@@ -138,8 +143,8 @@ final class ContentStorage: Sendable {
         return try directory.createUnnamed()
     }
 
-    /// The error of writing an unnamed file.
-    func error(_ number: Int32) -> StorageError {
-        StorageError(errno: number, otherwise: .inputOutput, "cannot write a temporary file in", self.directory)
+    /// The error of writing or reading an unnamed file.
+    func error(_ number: Int32, _ doing: String = "write") -> StorageError {
+        StorageError(errno: number, otherwise: .inputOutput, "cannot \(doing) a temporary file in", self.directory)
     }
 }

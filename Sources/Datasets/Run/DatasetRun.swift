@@ -240,11 +240,13 @@ package final class DatasetRun: Sendable {
         self.digests.perform {
             var result = result
             let (directory, name) = Self.split(path)
-            result.digest = try? DiskStore()
-                .digestExisting(
-                    FileTarget(directory: directory, name: name),
-                    self.order.algorithm
-                )
+            do throws(StorageError) {
+                result.digest = try DiskStore()
+                    .digestExisting(FileTarget(directory: directory, name: name), self.order.algorithm)
+            } catch {
+                // A row is not reported as done without what its line promises.
+                return self.failed(fetch, TransferFailure(error))
+            }
             self.complete(fetch, result)
         }
     }

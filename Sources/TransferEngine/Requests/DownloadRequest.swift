@@ -187,7 +187,9 @@ public protocol BodyReceiver: AnyObject, Sendable {
     var keepsBytes: Bool { get }
 
     /// Whether the bytes received at an offset equal these; called only if ``keepsBytes``.
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool
+    ///
+    /// - Throws: The failure that ends the transfer, if the kept bytes cannot be read: they do not differ because of it.
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferFailure) -> Bool
 }
 
 /// A destination that accepts a file's bytes once and in order, such as standard output.

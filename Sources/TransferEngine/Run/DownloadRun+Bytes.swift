@@ -66,7 +66,12 @@ extension DownloadRun {
         let rest = body.part(count..<body.count)
         let agree: Bool
         if let receiver = self.comparingReceiver {
-            agree = receiver.holds(bytes, at: offset)
+            do throws(TransferFailure) {
+                agree = try receiver.holds(bytes, at: offset)
+            } catch {
+                self.handle { $0.failed(error) }
+                return .close
+            }
         } else {
             agree =
                 index + count <= exchange.expected.count
@@ -118,13 +123,16 @@ extension DownloadRun {
         _ exchange: DownloadExchange,
         _ now: Int64
     ) -> ReadDecision {
-        if skip > 0, let receiver = self.comparingReceiver,
-            !receiver.holds(body.part(0..<skip), at: offset)
-        {
-            self.handle {
-                $0.failed(TransferFailure(.cannotResume, "the file changed on the server while it was being read"))
+        if skip > 0, let receiver = self.comparingReceiver {
+            var failure = TransferFailure(.cannotResume, "the file changed on the server while it was being read")
+            var agree = false
+            do throws(TransferFailure) { agree = try receiver.holds(body.part(0..<skip), at: offset) } catch {
+                failure = error
             }
-            return .close
+            if !agree {
+                self.handle { [failure] in $0.failed(failure) }
+                return .close
+            }
         }
         if skip == body.count { return .read }
         let rest = body.part(skip..<body.count)

@@ -128,6 +128,7 @@ extension DaemonLife {
     /// Notes a response; returns whether the request was performed.
     private func answered(_ request: DaemonRequest, _ result: Result<Void, ControlError>) -> Bool {
         self.pending = nil
+        self.answeredAt = self.scheduler.now
         switch result {
         case .success:
             self.ledger.done(request)

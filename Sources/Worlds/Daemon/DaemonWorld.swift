@@ -51,6 +51,8 @@ final class DaemonLife {
     private var changes = 0
     /// The request that has not been answered.
     var pending: DaemonRequest?
+    /// The time of the last answer to a request of the user.
+    var answeredAt: Int64 = 0
     /// Whether the current process was asked to stop.
     private var isStopping = false
     var nextStep = 0

@@ -145,8 +145,12 @@ extension DatasetLife {
             }
             let rows = self.rows(of: members, in: bytes, name)
             if rows.count != Set(rows).count { self.result.fail("\(name) has a row twice: \(rows)") }
+            // Nor may the last of its rows be, if the power was lost between its name and its lines.
+            if !isComplete, self.powerLosses > 0, name == shards.last, Set(rows.prefix(named.count)) == named {
+                continue
+            }
             if Set(rows) != named {
-                self.result.fail("\(name) has the rows \(rows.sorted()), and the report names \(named.sorted())")
+                self.result.fail("\(name) has the rows \(rows), and the report names \(named.sorted())")
             }
         }
     }

@@ -95,7 +95,6 @@ final class Site: SimulatedServer {
     var alternates: Bool {
         guard case .nodes = self.schedule, self.kind == .nodes, self.tag == .version else { return false }
         return self.quirks.isEmpty && self.ifRange == 0 && Set(self.versionOfNode).count > 1
-            && self.statuses.isSubset(of: [200, 206])
     }
 
     /// Whether a path is that of the resource.
