@@ -48,7 +48,8 @@ package final class DirectoryHandle: Sendable {
     }
 
     private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
-        var raw = FileCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        var raw: Int32
+        repeat { raw = FileCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) } while raw < 0 && errno == EINTR
         if raw < 0, errno == EACCES {
             // A directory without read permission; it cannot be synced.
             raw = KernelCalls.openForSearch(path)

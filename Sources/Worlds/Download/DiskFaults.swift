@@ -75,6 +75,7 @@ final class DiskFaults {
     var hasCallFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 }
     /// Whether descriptors were missing, and nothing else failed: that says nothing about any file.
     var isOnlyShortage: Bool { self.faults.isEmpty && !self.wasLimited && self.failingSync == 0 }
+    var hasFailingSync: Bool { self.failingSync > 0 }
     var hasFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {

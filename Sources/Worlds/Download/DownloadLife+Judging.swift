@@ -42,6 +42,8 @@ extension DownloadLife {
         guard case .finished(let completion) = ending.kind, !completion.skipped, self.losesPowerAtEnd,
             self.wishes.options.durable || completion.bytes > 1 << 20, self.powerLosses == 0,
             !self.faults.hasCallFaults,
+            // A kill between a failed sync and its record in the journal leaves what the kernel has dropped.
+            self.killed == 0 || !self.faults.hasFailingSync,
             let bytes = self.disk.contents(completion.path)
         else { return }
         self.durable[completion.path] = bytes
@@ -136,7 +138,9 @@ extension DownloadLife {
             // A validator that is repeated after a difference excuses nothing.
             let excuses = site.kind != .repeats || site.tag == .firstLater && !site.isDifferenceKnown
             if site.isLiar, excuses { return self.result.count("mixed by a liar") }
-            if completion.consistency == .overlap, site.difference != .everywhere, site.difference != .length {
+            // A process that was killed right after it gave the name could not say so.
+            let isSaid = completion.consistency == .overlap || completion.skipped && self.killed > 0
+            if isSaid, site.difference != .everywhere, site.difference != .length {
                 return self.result.count("mixed, and said so")
             }
         }
@@ -305,8 +309,12 @@ extension DownloadLife {
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
+            // A file of a hidden length that was complete before a kill is not known to be so.
+            let again = Int64(site.hidesLength ? self.killed * site.size : 0)
+            let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0
             let comparisons =
-                existing + Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed) << 16 : 0)
+                existing + again
+                + Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed + ranges) << 16 : 0)
             let allowed =
                 Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
             if site.bytesSent > allowed {

@@ -20,7 +20,8 @@ extension UploadLife {
         switch ending {
         case .finished(let completion): self.judge(completion)
         case .failed(let failure):
-            if failure.message.contains("changed during the upload") { self.hasReportedChange = true }
+            let texts = ["changed during the upload", "changed since its upload started"]
+            if texts.contains(where: failure.message.contains) { self.hasReportedChange = true }
             self.result.count("failed: \(failure.code.rawValue)")
             if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }
             if !self.isTrue(failure) {
@@ -57,7 +58,9 @@ extension UploadLife {
     func judgeExit(of command: UploadCommand) {
         let number = command.process.number
         let (open, locks) = (self.disk.openDescriptors(of: number), self.disk.locks(of: number))
-        if open > 0 || locks > 0 {
+        // What a rate limit holds back has the source open until its time comes, also after the end of its transfer.
+        let isLimited = self.terms.actions.contains { if case .rate = $0.action { true } else { false } }
+        if open > (isLimited ? 1 : 0) || locks > 0 {
             self.result.fail("process \(number) has \(open) open descriptors and \(locks) locks at its end")
         }
         if self.ending == nil { self.result.fail("a process exits without the end of its upload") }
