@@ -86,7 +86,7 @@ extension EngineMachine {
         let most = Int64(self.entries[slot].maximumRetryAfter)
         let longest = most < 0 ? RetryBudget.longestRetryAfter : most
         let own =
-            self.waitAsAsked(slot, failure.retryAfter.map { min(max(0, $0), longest) * 1_000_000_000 }, now)
+            self.waitAsAsked(slot, failure.retryAfter, longest: longest, now)
             ?? self.entries[slot].budget
             .failed(retryAfter: failure.retryAfter, longest: longest, jitter: failure.jitter)
         let attempts = Int(self.entries[slot].attempts)
@@ -105,11 +105,16 @@ extension EngineMachine {
 
     /// A server that requests a delay has not failed: the delay uses up no retry of a transfer that waits out outages.
     ///
+    /// - Parameters:
+    ///   - slot: The transfer.
+    ///   - seconds: The delay that the server requested, or `nil`.
+    ///   - longest: The maximum of this delay, in seconds.
+    ///   - now: The time.
     /// - Returns: The delay in nanoseconds, or `nil` if none was requested, or too many in a row, or the waits have
     ///   lasted longer than an outage may in addition to the time requested.
-    private mutating func waitAsAsked(_ slot: Int, _ asked: Int64?, _ now: Int64) -> Int64? {
+    private mutating func waitAsAsked(_ slot: Int, _ seconds: Int64?, longest: Int64, _ now: Int64) -> Int64? {
         let patience = self.entries[slot].outageTimeout
-        guard let asked, patience > 0, !self.entries[slot].countsOutages else {
+        guard let seconds, patience > 0, !self.entries[slot].countsOutages else {
             self.entries[slot].askedWaits = 0
             return nil
         }
@@ -117,7 +122,8 @@ extension EngineMachine {
         guard self.entries[slot].askedWaits < RetryBudget.longestWaits, now <= self.entries[slot].askedEnd else {
             return nil
         }
-        let wait = max(asked, RetryBudget.leastWait(after: Int(self.entries[slot].askedWaits)))
+        let least = RetryBudget.leastWait(after: Int(self.entries[slot].askedWaits))
+        let wait = min(max(seconds, least), longest) * 1_000_000_000
         self.entries[slot].askedWaits += 1
         self.entries[slot].askedEnd = self.entries[slot].askedEnd.adding(clamping: wait)
         return wait

@@ -55,13 +55,13 @@ package struct RetryBudget: Sendable {
     /// The number of consecutive delays requested by a server that use up no retries.
     package static let longestWaits = 30
 
-    /// The minimum of a requested delay after several in a row, in nanoseconds: a server that asks for 0 or 1 s again and
+    /// The minimum of a requested delay after several in a row, in seconds: a server that asks for 0 or 1 s again and
     /// again, because it accepts no more connections for now, is given time.
     ///
     /// - Parameter waits: The number of consecutive requested delays before this one.
     /// - Returns: 0 for the first three, then 2 s, doubled up to one minute.
     package static func leastWait(after waits: Int) -> Int64 {
-        waits < 3 ? 0 : min(2_000_000_000 << Int64(min(waits - 3, 6)), 60_000_000_000)
+        waits < 3 ? 0 : min(2 << Int64(min(waits - 3, 6)), 60)
     }
 
     private static let base: Int64 = 500_000_000

@@ -48,6 +48,22 @@ struct PolitenessWalkTests {
         }
     }
 
+    @Test("short delays that a server asks for again and again grow, up to the longest permitted one")
+    func repeatedDelays() {
+        for (most, expected) in [(nil, [1, 1, 1, 2, 4, 8, 16, 32, 60, 60]), (10, [1, 1, 1, 2, 4, 8, 10, 10])]
+            as [(Int64?, [Int64])]
+        {
+            var stage = MachineStage()
+            stage.add(retries: 0, patience: 60_000_000_000) { $0.maximumRetryAfter = most }
+            for (number, seconds) in expected.enumerated() {
+                #expect(stage.starts() == [1])
+                let verdict = stage.end(1, MachineStage.throttled(1))
+                #expect(verdict == .retrying(attempt: number + 1, delay: seconds * 1_000_000_000))
+                stage.reach(stage.now + seconds * 1_000_000_000)
+            }
+        }
+    }
+
     @Test("registered domains are one label longer than a public suffix")
     func domains() {
         let suffixes = PublicSuffixes("com\nco.uk\n*.ck\n!www.ck")
