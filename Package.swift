@@ -35,7 +35,7 @@ let worlds: [Target] = [
     ),
     .testTarget(
         name: "WorldsTests",
-        dependencies: ["Platform", "FileStorage", "Worlds", "TransferTesting"],
+        dependencies: ["Platform", "FileStorage", "Datasets", "Worlds", "TransferTesting"],
         swiftSettings: settings
     ),
 ]

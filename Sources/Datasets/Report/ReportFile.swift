@@ -44,6 +44,8 @@ package struct ReportFile: ~Copyable {
     private let file: FileDescriptor
     /// The length up to the end of the last complete line.
     private var end: Int64 = 0
+    /// The length of which a sync has not failed: without the lines that a failed one may have lost.
+    private var kept: Int64 = 0
     /// Whether bytes were written since the last sync.
     private var isDirty = false
 
@@ -92,6 +94,7 @@ package struct ReportFile: ~Copyable {
         }
         contents.lastSample = ReportedSample(sample[...])
         self.end = end
+        self.kept = end
         if end == 0, length > 0, !self.beginsLikeReport {
             throw .unusable(
                 StorageError(.badJournal, "'\(self.path)' is not a report; remove it, or name another one")
@@ -128,11 +131,18 @@ package struct ReportFile: ~Copyable {
     }
 
     /// Syncs the lines appended so far (fdatasync(2)).
+    ///
+    /// - Throws: `StorageError`; then the lines of this run that were not synced are removed if possible. The file
+    ///   system may have given them up while reads still show them, and a later sync would say nothing of it.
     package mutating func sync() throws(StorageError) {
         guard self.isDirty else { return }
         let number = self.file.syncData()
-        guard number == 0 else { throw self.error(number) }
+        guard number == 0 else {
+            if self.file.truncate(self.kept) == 0 { self.end = self.kept }
+            throw self.error(number)
+        }
         self.isDirty = false
+        self.kept = self.end
     }
 
     /// Makes what an earlier run has written durable, with the name of the report: a killed run may not have.

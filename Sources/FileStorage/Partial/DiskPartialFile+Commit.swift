@@ -70,7 +70,7 @@ extension DiskPartialFile {
 
     private func destination(_ target: FileTarget) throws(StorageError) -> DirectoryHandle {
         if target.directory == self.target.directory { return self.directory }
-        guard let handle = try DirectoryHandle.open(target.directory, creating: true) else {
+        guard let handle = try DirectoryHandle.open(target.directory, creating: true, self.directory.created) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open", target.directory)
         }
         return handle

@@ -7,6 +7,7 @@ import TransferEngine
 final class DirectoryCache: Sendable {
     private let handles = Mutex<[String: DirectoryHandle]>([:])
     private let limit: Int
+    private let created = NewDirectories()
 
     /// - Parameter limit: The maximum number of open directories, because descriptors are limited.
     init(limit: Int = 64) {
@@ -16,14 +17,14 @@ final class DirectoryCache: Sendable {
     /// Returns the open directory, or `nil` if it does not exist.
     func existing(_ path: String) throws(StorageError) -> DirectoryHandle? {
         if let handle = self.handles.withLock({ $0[path] }) { return handle }
-        guard let handle = try DirectoryHandle.open(path, creating: false) else { return nil }
+        guard let handle = try DirectoryHandle.open(path, creating: false, self.created) else { return nil }
         return self.keep(handle, path)
     }
 
     /// Returns the open directory; creates it and its parents if it does not exist.
     func making(_ path: String) throws(StorageError) -> DirectoryHandle {
         if let handle = self.handles.withLock({ $0[path] }) { return handle }
-        guard let handle = try DirectoryHandle.open(path, creating: true) else {
+        guard let handle = try DirectoryHandle.open(path, creating: true, self.created) else {
             throw StorageError(.cannotCreateDirectory, "cannot create the directory '\(path)'; choose another")
         }
         return self.keep(handle, path)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Platform
-import Synchronization
 package import TransferCore
 
 /// An open directory, and the system calls for names in it.
@@ -12,8 +11,8 @@ package final class DirectoryHandle: Sendable {
     /// A recent listing of the directory.
     let listing = RecentListing()
     private let descriptor: FileDescriptor
-    /// The parents of created directories, until they are synced.
-    private let unsyncedParents: Mutex<[String]>
+    /// What has to be synced before the directory is durable.
+    let created: NewDirectories
 
     /// Takes over an open directory.
     ///
@@ -21,13 +20,13 @@ package final class DirectoryHandle: Sendable {
     ///   - path: Its path, for messages.
     ///   - descriptor: The open directory.
     package convenience init(path: String, descriptor: FileDescriptor) {
-        self.init(path: path, descriptor: descriptor, unsyncedParents: [])
+        self.init(path: path, descriptor: descriptor, created: NewDirectories())
     }
 
-    private init(path: String, descriptor: FileDescriptor, unsyncedParents: [String]) {
+    private init(path: String, descriptor: FileDescriptor, created: NewDirectories) {
         self.path = path
         self.descriptor = descriptor
-        self.unsyncedParents = Mutex(unsyncedParents)
+        self.created = created
     }
 
     /// The descriptor's number.
@@ -35,19 +34,29 @@ package final class DirectoryHandle: Sendable {
 
     /// Opens a directory; returns `nil` if it does not exist and `creating` is false.
     package static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
+        try self.open(path, creating: creating, NewDirectories())
+    }
+
+    /// Opens a directory of a store; returns `nil` if it does not exist and `creating` is false.
+    static func open(
+        _ path: String,
+        creating: Bool,
+        _ created: NewDirectories
+    ) throws(StorageError) -> DirectoryHandle? {
         let path = path.isEmpty ? "." : path
         if let descriptor = try Self.openExisting(path) {
-            return DirectoryHandle(path: path, descriptor: descriptor, unsyncedParents: [])
+            return DirectoryHandle(path: path, descriptor: descriptor, created: created)
         }
         guard creating else { return nil }
-        let parents = try Self.make(path)
+        try Self.make(path, created)
         guard let descriptor = try Self.openExisting(path) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
         }
-        return DirectoryHandle(path: path, descriptor: descriptor, unsyncedParents: parents)
+        return DirectoryHandle(path: path, descriptor: descriptor, created: created)
     }
 
-    private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
+    /// Opens a directory; returns `nil` if it does not exist.
+    static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
         var raw: Int32
         repeat { raw = FileCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) } while raw < 0 && errno == EINTR
         if raw < 0, errno == EACCES {
@@ -59,15 +68,14 @@ package final class DirectoryHandle: Sendable {
         throw StorageError(errno: errno, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
     }
 
-    /// Creates missing directories, as `mkdir -p`; returns the parents of those created.
-    private static func make(_ path: String) throws(StorageError) -> [String] {
-        var parents: [String] = []
+    /// Creates missing directories, as `mkdir -p`.
+    private static func make(_ path: String, _ created: NewDirectories) throws(StorageError) {
         var made = path.hasPrefix("/") ? "/" : ""
         for component in path.split(separator: "/", omittingEmptySubsequences: true) {
             let parent = made.isEmpty ? "." : made
             made += (made.isEmpty || made.hasSuffix("/") ? "" : "/") + component
             if FileCalls.mkdir(made, 0o777) == 0 {
-                parents.append(parent)
+                try created.wasCreated(in: parent)
             } else if errno != EEXIST && errno != EISDIR {
                 var status = stat()
                 let number = errno
@@ -81,7 +89,6 @@ package final class DirectoryHandle: Sendable {
                 )
             }
         }
-        return parents
     }
 
     /// The path of a name in the directory, for messages.
@@ -132,18 +139,16 @@ package final class DirectoryHandle: Sendable {
 
     /// Syncs the directory's entries, and those of the parents of created directories.
     package func sync() throws(StorageError) {
-        // Held during the sync: concurrent callers depend on its completion.
-        try self.unsyncedParents.withLock { (parents) throws(StorageError) in
-            for parent in parents {
-                guard let descriptor = try Self.openExisting(parent) else { continue }
-                _ = descriptor.sync()
-            }
-            parents = []
-        }
-        let result = self.descriptor.sync()
+        try self.created.sync()
+        try Self.sync(self.descriptor, self.path)
+    }
+
+    /// Syncs the entries of an open directory.
+    static func sync(_ directory: FileDescriptor, _ path: String) throws(StorageError) {
+        let number = directory.sync()
         // EBADF: opened for search only; EINVAL: the filesystem does not support syncing directories.
-        if result != 0, result != EBADF, result != EINVAL, result != ENOTSUP {
-            throw StorageError(errno: result, otherwise: .inputOutput, "cannot sync the directory", self.path)
+        if number != 0, number != EBADF, number != EINVAL, number != ENOTSUP {
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot sync the directory", path)
         }
     }
 }

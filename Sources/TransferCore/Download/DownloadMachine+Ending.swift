@@ -233,15 +233,16 @@ extension DownloadMachine {
             }
         case .locating, .opening, .small, .fetching, .borrowed: break
         }
+        let held = self.fetching?.heldBytes ?? self.position.bytes
         let ending = DownloadEnding(
             outcome: outcome,
             requests: self.requests.map(\.number),
             file: self.fileEnding(outcome),
             older: self.older,
-            newerIsLonger: !self.isNewerWrong && self.older.map { self.position.bytes > $0.bytes } ?? false
+            newerIsLonger: !self.isNewerWrong && self.older.map { held > $0.bytes } ?? false
         )
         for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
-        if let held = self.heldSlot { self.emit(.release(held)) }
+        if let slot = self.heldSlot { self.emit(.release(slot)) }
         self.heldSlot = nil
         self.requests = []
         self.older = nil

@@ -140,7 +140,7 @@ extension DownloadMachine {
     ) -> [DownloadAction] {
         guard self.contains(number) else { return [] }
         var failure = failure
-        if (self.fetching?.planner.completed ?? 0) > 0 { failure.message += "; the received data is kept" }
+        if (self.fetching?.heldBytes ?? 0) > 0 { failure.message += "; the received data is kept" }
         self.end(.failed(failure))
         return self.takeActions()
     }

@@ -87,6 +87,7 @@ extension DownloadMachine {
         }
         hasher.combine(fetching.planner.length)
         hasher.combine(fetching.planner.completed)
+        hasher.combine(fetching.beyond)
         for piece in fetching.planner.pieces {
             hasher.combine(piece.start)
             hasher.combine(piece.reserved)

@@ -60,7 +60,7 @@ extension DownloadMachine {
         if let length = held.length, range.upperBound > length {
             return .refused("its range ends after the \(length) bytes of the file")
         }
-        if fetching.planner.completed == 0, !isAdditional {
+        if fetching.isEmpty, !isAdditional {
             // The response need not continue anything: nothing is held yet.
             if case .different(let reason) = VersionJudge.relation(of: response.value, to: held.value) {
                 return .refused(reason)
@@ -116,7 +116,7 @@ extension DownloadMachine {
         self.kept = max(self.kept, (request.range?.lowerBound ?? 0) + request.overlap)
         if request.basis != nil { self.history.sources.proven.insert(request.source) }
         let isJoined =
-            fetching.planner.completed > 0
+            !fetching.isEmpty
             || self.requests.contains { $0.number != request.number && $0.isTaken }
         var facts = (fetching.facts ?? response).value
         var isForeign = fetching.isForeign
@@ -138,7 +138,8 @@ extension DownloadMachine {
                 facts = next
                 isForeign = false
             }
-            if facts.length == nil { facts.length = response.length }
+            // A part whose total is unknown does not take back what the pieces depend on.
+            if facts.length == nil { facts.length = response.length ?? fetching.planner.length }
             if facts.representationDigest == nil { facts.representationDigest = response.representationDigest }
         }
         let boxed = Boxed(facts)
@@ -193,14 +194,15 @@ extension DownloadMachine {
         self.dismiss(index, isRefusal: !isMirror, now)
     }
 
-    /// Excludes a mirror that has another file.
-    mutating func sourceDisagrees(_ index: Int, _ now: Int64) {
+    /// Excludes a source whose responses do not continue the received data.
+    mutating func sourceDisagrees(_ index: Int, _ reason: String, _ now: Int64) {
         let request = self.requests[index]
-        self.note("\(request.url.redacted) has another file: it is not used")
+        self.note("\(request.url.redacted): \(reason); it is not used")
         self.history.sources.bad.insert(request.source)
         guard self.requests.count == 1 else { return self.dismiss(index, isRefusal: false, now) }
         // The next run requests it from another source.
-        self.end(.retry(TransferFailure(.badResponse, "a mirror has another file", isRetryable: true)))
+        let message = "a mirror does not continue the received data: \(reason)"
+        self.end(.retry(TransferFailure(.badResponse, message, isRetryable: true)))
     }
 
     // MARK: Unrequested parts

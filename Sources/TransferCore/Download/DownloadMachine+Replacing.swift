@@ -65,7 +65,7 @@ extension DownloadMachine {
         } else if !self.isVouched(fetching), case .same = replacement {
             replacement = .restart("the received data cannot be verified: the value of its digest is lost")
         }
-        let isEmpty = fetching.planner.completed == 0
+        let isEmpty = fetching.isEmpty
         switch replacement {
         case .same where !isEmpty && range != nil:
             // The server sends ranges: the missing one is requested, unless it sent others than requested before.
@@ -76,7 +76,7 @@ extension DownloadMachine {
         case .same: self.replace(index, head, response, of: held, beside: false, part: part)
         case .restart(let reason):
             if fetching.isForeign, !self.terms.nameIsExact { return self.decline(index, reason, fetching) }
-            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, reason, now) }
             if !isEmpty {
                 // A response to a restart is counted already.
                 if !fetching.requestsWhole || fetching.owesRestart, !self.mayRestart(reason) { return }
@@ -93,7 +93,7 @@ extension DownloadMachine {
             self.fail(index, failure, now)
         case .beside(let reason):
             if isEmpty { return self.replace(index, head, response, of: held, beside: false, part: part) }
-            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, reason, now) }
             if !fetching.requestsWhole || fetching.owesRestart, !self.mayRestart(reason) { return }
             self.note("\(reason): restarting, while the received data is kept")
             self.replace(index, head, response, of: held, beside: true, part: part)
@@ -112,7 +112,7 @@ extension DownloadMachine {
         let number = self.requests[index].number
         guard case .fetching(let fetching) = self.phase else { return }
         let prefix = fetching.planner.heldPrefix
-        self.fetching?.planner = SegmentPlanner(length: response.length ?? fetching.planner.length, have: [0..<prefix])
+        self.fetching?.continuePrefix(length: response.length ?? fetching.planner.length)
         _ = self.fetching?.planner.assign(to: number, minimumSplit: Int64.max / 4)
         self.fetching?.requestsWhole = false
         self.requests[index].range = nil
@@ -147,7 +147,7 @@ extension DownloadMachine {
         var accepted = self.accept(facts, head, index, part: part)
         let target = self.name.target
         if beside {
-            let older = OlderPartial(target: target, bytes: self.fetching?.planner.completed ?? 0)
+            let older = OlderPartial(target: target, bytes: self.fetching?.heldBytes ?? 0)
             self.older = older
             accepted.target = older.newer
         }
@@ -172,7 +172,7 @@ extension DownloadMachine {
         if self.isCommitting { return self.retire(index) }
         var held: Int64 = 0
         if case .fetching(let fetching) = self.phase {
-            held = fetching.planner.completed
+            held = fetching.heldBytes
             switch fetching.held {
             case .existing:
                 let failure = TransferFailure(
@@ -192,7 +192,7 @@ extension DownloadMachine {
             case .partial, .stream: break
             }
             if fetching.isForeign, !self.terms.nameIsExact { return self.decline(index, reason, fetching) }
-            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, reason, now) }
             // Without held bytes a first restart loses nothing, and is not counted.
             if held > 0 || fetching.requestsWhole, !self.mayRestart(reason) { return }
         } else if !self.mayRestart(reason) {

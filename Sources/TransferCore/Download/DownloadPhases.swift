@@ -10,6 +10,9 @@ struct Fetching: Sendable {
 
     var held: Held
     var planner: SegmentPlanner
+    /// Held bytes that the plan does not count, because a whole response that continues those before them writes them
+    /// again. Until then the journal has them.
+    var beyond: [ByteRange] = []
     /// The facts of the response that the held bytes are from.
     var facts: Boxed<ResourceFacts>?
     /// The facts that the journal has.
@@ -34,6 +37,22 @@ struct Fetching: Sendable {
         self.planner = planner
         self.facts = facts
         self.lastCheckpoint = now
+    }
+
+    /// Whether the file has no bytes.
+    var isEmpty: Bool { self.planner.completed == 0 && self.beyond.isEmpty }
+
+    /// The number of bytes that the file has.
+    var heldBytes: Int64 {
+        let prefix = self.beyond.isEmpty ? 0 : self.planner.heldPrefix
+        return self.beyond.reduce(self.planner.completed) { $0 + max(0, $1.upperBound - max($1.lowerBound, prefix)) }
+    }
+
+    /// Plans to receive everything after the bytes held without a gap, in one response.
+    mutating func continuePrefix(length: Int64?) {
+        let prefix = self.planner.heldPrefix
+        self.beyond += self.planner.held.filter { $0.lowerBound > 0 }
+        self.planner = SegmentPlanner(length: length, have: [0..<prefix])
     }
 
     var isPartial: Bool { if case .partial = self.held { true } else { false } }

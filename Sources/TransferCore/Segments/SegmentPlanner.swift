@@ -70,6 +70,18 @@ package struct SegmentPlanner: Sendable {
         self.pieces.min { $0.start < $1.start }.map { $0.written } ?? self.completed
     }
 
+    /// The ranges present: ascending and disjoint.
+    package var held: [ByteRange] {
+        var ranges: [ByteRange] = []
+        var position: Int64 = 0
+        for piece in self.pieces.sorted(by: { $0.start < $1.start }) {
+            if piece.written > position { ranges.append(position..<piece.written) }
+            position = piece.end
+        }
+        if let length, position < length { ranges.append(position..<length) }
+        return ranges
+    }
+
     /// The number of bytes present directly before the start of a piece.
     package func run(before offset: Int64) -> Int64 {
         offset - (self.pieces.lazy.map(\.end).filter { $0 <= offset }.max() ?? 0)

@@ -256,9 +256,10 @@ package struct UploadMachine: Sendable {
         let isUnchanged = earlier.map { $0.isVoid || $0.files.matches(files) } ?? true
         guard known.matches(files), isUnchanged else {
             let name = self.plan.name.isEmpty ? "the file" : self.plan.name
-            // Without a record nothing can be deleted: the server may have got all of a file that changed meanwhile.
+            // Without a valid record nothing can be deleted: the server may have got all of a file that changed meanwhile.
+            let hasRecord = earlier.map { !$0.isVoid } ?? false
             let rest =
-                earlier == nil ? "the server may have a mixture of both versions" : "the server's data was deleted"
+                hasRecord ? "the server's data was deleted" : "the server may have a mixture of both versions"
             let failure = TransferFailure(
                 .fileIO,
                 "\(name) changed since its upload started, so the upload cannot be resumed; \(rest)",

@@ -129,7 +129,8 @@ extension SimulatedDisk {
     {
         guard start < Int(Self.longestFile) else { throw DiskError(EFBIG) }
         var count = min(count, Int(Self.longestFile) - start)
-        let free = Int(clamping: self.capacity / Int64(Self.page)) - self.usedPages
+        // Files of others can have taken more than there was.
+        let free = max(0, Int(clamping: self.capacity / Int64(Self.page)) - self.usedPages)
         if count / Self.page + 2 > free {
             while count > 0, node.content.missingPages(start, count) > free {
                 // To the end of the page before.
@@ -238,7 +239,8 @@ extension SimulatedDisk {
             guard length > 0 else { throw DiskError(EINVAL) }
             guard length <= Self.longestFile else { throw DiskError(EFBIG) }
             if self.isReadOnly { throw DiskError(EROFS) }
-            let free = Int(clamping: self.capacity / Int64(Self.page)) - self.usedPages
+            // Files of others can have taken more than there was.
+            let free = max(0, Int(clamping: self.capacity / Int64(Self.page)) - self.usedPages)
             guard node.content.missingPages(0, Int(length)) <= free else { throw DiskError(ENOSPC) }
             self.usedPages += node.content.allocate(Int(length))
             node.changed = self.now

@@ -233,13 +233,26 @@ package struct ExhaustiveSearch {
     }
 
     private mutating func found(_ promise: String, _ path: Path?, _ more: [String] = []) {
-        var story: [String] = more.reversed()
-        var step = path
-        while let one = step {
-            story.append(self.text(one.step))
-            step = one.parent
+        var steps: [Step] = []
+        var one = path
+        while let now = one {
+            steps.append(now.step)
+            one = now.parent
         }
-        self.findings.append(Finding(promise: promise, story: story.reversed()))
+        var run = ModelRun(self.scale, ModelDisk())
+        var story: [String] = []
+        for step in steps.reversed() {
+            let last = run.crashes
+            run = run.copy()
+            switch step {
+            case .answer(let request, let letter, _): run.answer(request, with: self.letters[letter])
+            case .proceed(let request): run.proceed(request)
+            case .kill(let effect): run = ModelRun(self.scale, last[effect - 1])
+            case .nextRun: if let ending = run.ending { run = Self.successor(of: run, ending) ?? run }
+            }
+            story.append("\(self.text(step)); now \(run.state)")
+        }
+        self.findings.append(Finding(promise: promise, story: story + more))
     }
 
     private func text(_ step: Step) -> String {

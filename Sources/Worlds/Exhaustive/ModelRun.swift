@@ -87,6 +87,18 @@ final class ModelRun {
         for exchange in self.exchanges { exchange.combine(into: &hasher) }
     }
 
+    /// The files, their facts and the requests, for the story of a finding.
+    var state: String {
+        let files = self.disk.partials.sorted { $0.key < $1.key }
+            .map { name, partial in
+                let facts = partial.facts
+                let length = facts.length.map(String.init) ?? "?"
+                return "\(name) has \(Self.text(partial)) of \(length) bytes, tag \(facts.entityTag ?? "-")"
+            }
+        let requests = self.exchanges.map { "request \($0.number) for \($0.plan.range ?? "the whole")" }
+        return (files + requests).joined(separator: ", ")
+    }
+
     // MARK: Promises
 
     func check(_ isKept: Bool, _ promise: @autoclosure () -> String) {

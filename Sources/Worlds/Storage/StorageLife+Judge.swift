@@ -48,6 +48,8 @@ extension StorageLife {
             case .ours:
                 let file = try self.store.openPartial(self.target(name))
                 let extents = self.checkBelieved(name, file)
+                let size = self.disk.contents(self.path(name + ".part"))?.count ?? 0
+                self.trace.add("judge", "\(name) is resumed: \(extents) of a partial file of \(size) bytes")
                 let version = Self.version(file.facts)
                 if let partial = model.partial, !isCommitted {
                     let missing = StorageModel.missing(promised, in: extents)

@@ -38,7 +38,7 @@ extension StorageLife {
         }
     }
 
-    private func update(_ name: String, _ change: (inout StorageModel) -> Void) {
+    func update(_ name: String, _ change: (inout StorageModel) -> Void) {
         if var model = self.models[name] {
             change(&model)
             self.models[name] = model
@@ -72,6 +72,8 @@ extension StorageLife {
         }
         guard failure == nil, let file = self.open?.file else { return }
         self.checkBelieved(name, file)
+        // An empty one gets a new mark in its journal and in its attribute, which are not synced.
+        self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial?.isAnchored = false } }
     }
 
     private func discard(_ name: String) {
@@ -196,7 +198,7 @@ extension StorageLife {
     }
 
     /// After a failed sync, only what was durable before is promised.
-    private func weaken(_ name: String) { self.update(name) { $0.failedToSync() } }
+    func weaken(_ name: String) { self.update(name) { $0.failedToSync() } }
 
     private func commit(_ name: String, _ file: any PartialFile) {
         guard let partial = self.models[name]?.partial else { return }
@@ -209,7 +211,10 @@ extension StorageLife {
         let options = self.options(isGrouped: false)
         self.update(name) {
             if options.overwrite || $0.finals.contains(.absent) { $0.mayBecome(content) }
-            if options.durability == .none { $0.durableFinals.append(.unknown) }
+            guard options.durability == .none else { return }
+            $0.durableFinals.append(.unknown)
+            // The removal of the journal may survive a loss of power, and the file's new name not.
+            if self.disk.order == .independent { $0.partial?.durable = [] }
         }
         let failure = self.attempt("finishes \(name), \(options.durability), overwriting \(options.overwrite)") {
             () throws(StorageError) in
@@ -225,7 +230,9 @@ extension StorageLife {
         } else if failure?.code != .exists {
             self.open = nil
             self.weaken(name)
-            self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial = nil } }
+            // What failed may have been the last steps, after the file got its name.
+            let isNamed = !self.disk.exists(self.path(name + ".part"))
+            self.update(name) { if isNamed || $0.partial?.written.isEmpty == true { $0.partial = nil } }
         }
     }
 
@@ -293,6 +300,9 @@ extension StorageLife {
     private func intrude() {
         guard let name = self.open?.name, self.disk.features.locks, self.models[name]?.isTaken == false else { return }
         let own = self.process
+        let journal = self.path(name + ".part.journal")
+        // After a failed sync that could not be recorded, there is nothing left to get.
+        guard self.disk.exists(journal) else { return }
         self.disk.process = own + 50
         let store = DiskStore()
         var hasTaken = true
@@ -303,7 +313,7 @@ extension StorageLife {
             case 1: _ = try store.openPartial(self.target(name))
             default:
                 try store.discardPartial(self.target(name))
-                hasTaken = !self.disk.exists(self.path(name + ".part.journal"))
+                hasTaken = !self.disk.exists(journal)
             }
         } catch {
             hasTaken = false

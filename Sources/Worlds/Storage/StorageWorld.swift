@@ -136,6 +136,12 @@ final class StorageLife {
         }
         self.trace.add("disk", "\(fault)")
         self.isFaulty = true
+        for name in Self.names where call.path == name + ".part" || self.open?.name == name {
+            // A sync that failed and could not be recorded either leaves nothing that may be believed.
+            self.update(name) { if $0.partial?.hasLostWrites == true { $0.partial = nil } }
+            // Before the operation reports it, the process may be killed.
+            if call.name == "fsync" || call.name == "fdatasync" { self.weaken(name) }
+        }
         return fault
     }
 

@@ -68,6 +68,40 @@ struct DownloadMachineVersionTests {
         #expect(h.part(1, 34_464..<35_000, tag: nil) == "close 1, 2:GET a/f")
     }
 
+    @Test("a part whose total is unknown does not take back the known length")
+    func unknownTotal() {
+        let h = Harness()
+        h.resume(Harness.facts(), [])
+        #expect(h.part(1, 0..<Self.length, of: nil) == "facts -, extent 1@0")
+        // Without it the next run could not continue the parts of other connections.
+        #expect(h.facts?.length == Self.length)
+    }
+
+    @Test("a whole response that begins before the held bytes does not give them its validators")
+    func wholeBeforeHeldBytes() {
+        let h = Harness { $0.expected = [Harness.digest(1)] }
+        #expect(h.resume(Harness.facts(), [500_000..<600_000]) == "discard f.martlet-new, 1:GET a/f 0-499999 if x")
+        #expect(h.head(1, 416) == "close 1, 2:GET a/f")
+        #expect(h.whole(2, tag: nil) == "facts digest, extent 2@0")
+        #expect(h.facts?.entityTag == "\"x\"")
+        #expect(h.facts?.consistency == .digest)
+    }
+
+    @Test("a second partial file is kept only if it has more bytes than all of the first, also after a gap")
+    func olderAfterGap() {
+        let h = Harness { $0.expected = [Harness.digest(1)] }
+        h.resume(Harness.facts(), [0..<100_000, 400_000..<900_000])
+        h.head(1, 416)
+        // Passed over up to the gap, and found different.
+        h.whole(2, tag: nil)
+        h.body(2, 100_000, agree: false)
+        h.whole(3, tag: nil)
+        h.partialCreated()
+        h.body(3, 300_000)
+        h.lost(3)
+        #expect(h.ending.map { $0.older != nil && !$0.newerIsLonger } == true)
+    }
+
     @Test("a known digest replaces the comparison")
     func knownDigest() {
         let h = Harness { $0.expected = [Harness.digest(1)] }

@@ -14,6 +14,21 @@ struct SegmentPlannerTests {
         #expect(planner.remaining == 40)
     }
 
+    @Test("the ranges that are held follow what is written")
+    func held() {
+        var planner = SegmentPlanner(length: 100, have: [10..<20, 50..<60])
+        #expect(planner.held == [10..<20, 50..<60])
+        _ = planner.assign(to: 1, minimumSplit: 1)
+        _ = planner.reserve(10, for: 1)
+        _ = planner.wrote(5, by: 1)
+        #expect(planner.held == [0..<5, 10..<20, 50..<60])
+        _ = planner.wrote(5, by: 1)
+        #expect(planner.held == [0..<20, 50..<60])
+        #expect(SegmentPlanner(length: 100, have: [90..<100]).held == [90..<100])
+        #expect(SegmentPlanner(length: nil, have: [0..<7]).held == [0..<7])
+        #expect(SegmentPlanner(length: nil).held == [])
+    }
+
     @Test("an empty file is complete at once")
     func empty() {
         #expect(SegmentPlanner(length: 0).isComplete)

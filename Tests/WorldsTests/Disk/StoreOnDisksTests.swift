@@ -107,4 +107,47 @@ struct StoreOnDisksTests {
             }
         }
     }
+
+    @Test("A directory that a failed attempt has created is synced with the first file in it")
+    func syncsDirectoriesOfFailedAttempts() throws {
+        for seed in UInt64(0)..<50 {
+            let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
+            disk.order = .independent
+            disk.process = 1
+            let target = FileTarget(directory: "/data/new/deep", name: "f")
+            try FileCalls.simulating(disk) {
+                let store = DiskStore()
+                var opened = 0
+                disk.onCall = { call in
+                    guard call.name == "openat", call.path == target.directory else { return .none }
+                    opened += 1
+                    // Once it exists.
+                    return opened == 2 ? .error(EMFILE) : .none
+                }
+                #expect(throws: StorageError.self) { try store.createSmall(target) }
+                #expect(disk.exists(target.directory))
+                disk.onCall = nil
+                let file = try store.createSmall(target)
+                _ = try file.commit(as: target, CommitOptions(durability: .synced))
+                disk.losePower()
+                #expect(disk.exists(target.path), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test("A directory whose name cannot be made durable fails the file")
+    func reportsFailedSyncsOfParents() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        let target = FileTarget(directory: "/data/new", name: "f")
+        try FileCalls.simulating(disk) {
+            let store = DiskStore()
+            disk.onCall = { $0.name == "fsync" && $0.path == "/data" ? .error(EIO) : .none }
+            let file = try store.createSmall(target)
+            let error = #expect(throws: StorageError.self) {
+                try file.commit(as: target, CommitOptions(durability: .synced))
+            }
+            #expect(error?.message.hasPrefix("cannot sync the directory '/data'") == true)
+        }
+    }
 }
