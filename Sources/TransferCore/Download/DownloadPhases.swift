@@ -10,8 +10,9 @@ struct Fetching: Sendable {
 
     var held: Held
     var planner: SegmentPlanner
-    /// Held bytes that the plan does not count, because a whole response that continues those before them writes them
-    /// again. Until then the journal has them.
+    /// Held bytes after a gap, which the plan does not count.
+    ///
+    /// A whole response that continues the bytes before the gap writes them again; until then the journal has them.
     var beyond: [ByteRange] = []
     /// The facts of the response that the held bytes are from.
     var facts: Boxed<ResourceFacts>?

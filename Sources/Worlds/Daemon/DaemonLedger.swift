@@ -84,7 +84,7 @@ struct DaemonLedger {
         case .hostLimit(let count): self.hostLimit = isCertain ? [count] : self.hostLimit.union([count])
         case .schedule(let schedule):
             self.schedule = isCertain ? [schedule] : self.schedule.union([schedule])
-        case .limit, .save, .list: break
+        case .limit, .save, .list, .actWrongly: break
         }
     }
 

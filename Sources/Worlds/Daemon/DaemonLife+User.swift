@@ -32,8 +32,9 @@ extension DaemonLife {
         case .add(let count, let isPaused, let atFront):
             let ids = (0..<count).compactMap { _ in self.newTransfer() }
             return .add(ids, isPaused: isPaused, atFront: atFront)
-        case .pause: return self.chosen(step) { $0.goals.contains(.run) && $0.end == nil }.map { .act(.pause, $0) }
-        case .resume: return self.chosen(step) { $0.goals.contains(.pause) && $0.end == nil }.map { .act(.resume, $0) }
+        case .pause: return self.act(.pause, on: self.chosen(step) { $0.goals.contains(.run) && $0.end == nil }, step)
+        case .resume:
+            return self.act(.resume, on: self.chosen(step) { $0.goals.contains(.pause) && $0.end == nil }, step)
         case .remove(let deletes):
             return self.chosen(step) { $0.goals != [.absent] && $0.goals != [.remove] && $0.end == nil }
                 .map { .act(.remove(deletesPartial: deletes), $0) }
@@ -66,6 +67,15 @@ extension DaemonLife {
         guard !fit.isEmpty else { return nil }
         return (0..<min(step.count, fit.count)).map { fit[(step.choice + $0) % fit.count] }
     }
+
+    /// An action on some transfers, now and then with one that has finished.
+    private func act(_ action: TransferAction, on ids: [GID]?, _ step: DaemonTerms.Step) -> DaemonRequest? {
+        let finished = self.ledger.ids.first { self.ledger.entries[$0]?.goals == [.run] && self.isFinished($0) }
+        if step.choice % 3 == 0, let finished { return .actWrongly(action, (ids ?? []) + [finished]) }
+        return ids.map { .act(action, $0) }
+    }
+
+    private func isFinished(_ id: GID) -> Bool { self.ledger.entries[id]?.end == .finished }
 
     private func newTransfer() -> GID? {
         let number = self.ledger.ids.count + 1
@@ -111,7 +121,8 @@ extension DaemonLife {
                 NewTransfer(id: id, urls: ["http://site.example\(paths[id] ?? "/")"], isPaused: isPaused)
             }
             _ = try await core.add(transfers, at: atFront ? 0 : nil)
-        case .act(let action, let ids): try await core.perform(action, on: .ids(ids))
+        case .act(let action, let ids), .actWrongly(let action, let ids):
+            try await core.perform(action, on: .ids(ids))
         case .actOnAll(let action): try await core.perform(action, on: .all(session: nil))
         case .move(let id, let toFront): _ = try await core.move(id, by: 0, from: toFront ? .start : .end)
         case .limit(let id, let rate):
@@ -131,6 +142,7 @@ extension DaemonLife {
         self.answeredAt = self.scheduler.now
         switch result {
         case .success:
+            if case .actWrongly = request { self.fail("'\(request.text(self.ledger.number))' is not refused") }
             self.ledger.done(request)
             if case .schedule = request { self.scheduledAt = self.scheduler.now }
             return true

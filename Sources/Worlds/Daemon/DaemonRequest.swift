@@ -8,6 +8,8 @@ enum DaemonRequest {
     case add([GID], isPaused: Bool, atFront: Bool)
     /// Performs an action on transfers.
     case act(TransferAction, [GID])
+    /// Performs an action on transfers of which the last has ended, so that it must be refused for all.
+    case actWrongly(TransferAction, [GID])
     /// Performs an action on all transfers.
     case actOnAll(TransferAction)
     /// Moves a transfer to the beginning or the end of the queue.
@@ -32,6 +34,7 @@ enum DaemonRequest {
         case .add(let ids, let isPaused, let atFront):
             "adds \(names(ids))\(isPaused ? " paused" : "")\(atFront ? " at the beginning" : "")"
         case .act(let action, let ids): "\(action.verb) \(names(ids))"
+        case .actWrongly(let action, let ids): "\(action.verb) \(names(ids)), of which the last has ended"
         case .actOnAll(let action): "\(action.verb) everything"
         case .move(let id, let toFront): "moves \(number(id)) to the \(toFront ? "beginning" : "end")"
         case .limit(let id, let rate): "limits \(number(id)) to \(rate) bytes a second"

@@ -23,6 +23,8 @@ struct ModelExchange {
         var total: Int64?
         /// The digest of the bytes that arrived, as far as they are those of the part.
         var digestCount: Int64 = 0
+        /// Whether the overlap has all that was held before the part when the response came, or as much as is compared.
+        var hasWholeOverlap = true
     }
 
     let plan: FetchPlan
@@ -57,6 +59,7 @@ struct ModelExchange {
         hasher.combine(response.end)
         hasher.combine(response.total)
         hasher.combine(response.digestCount)
+        hasher.combine(response.hasWholeOverlap)
     }
 }
 

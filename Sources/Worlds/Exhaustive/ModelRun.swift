@@ -158,7 +158,9 @@ final class ModelRun {
             let end = self.disk.partials[name]?.extents.last?.upperBound
             self.disk.partials[name]?.reportedEnd = end
         }
-        self.exchanges[index].response = response
+        var taken = response
+        taken.hasWholeOverlap = self.isWhole(overlapOf: self.exchanges[index].plan)
+        self.exchanges[index].response = taken
         self.handle {
             $0.connected(number, Self.now)
             return $0.headReceived(head, number, Self.now, wallNow: Self.wallNow)
@@ -266,15 +268,20 @@ final class ModelRun {
             range,
             shift: offset - response.next
         )
-        let run =
-            partial.extents.first { $0.upperBound == overlap.upperBound }.map { $0.upperBound - $0.lowerBound } ?? 0
-        let isLong = overlap.upperBound - overlap.lowerBound >= min(64 << 10, run)
-        let agree = isSame || !isLong
+        let agree = isSame || !response.hasWholeOverlap
         if !agree { self.disk.partials[name]?.isKnownToDiffer = true }
         self.exchanges[index].response?.digestCount += Int64(count)
         self.handle { $0.compared(count, agree: agree, number, Self.now) }
         // The bytes after the overlap are delivered again.
         if let index = self.index(of: number) { self.exchanges[index].response?.next = response.next + Int64(count) }
+    }
+
+    /// Whether an overlap has 64 KiB, or all that is held before its end.
+    private func isWhole(overlapOf plan: FetchPlan) -> Bool {
+        guard let overlap = plan.overlap, case .partial(let name) = self.file else { return true }
+        let extents = self.disk.partials[name]?.extents ?? []
+        let run = extents.first { $0.contains(overlap.upperBound - 1) }.map { overlap.upperBound - $0.lowerBound } ?? 0
+        return overlap.upperBound - overlap.lowerBound >= min(64 << 10, run)
     }
 
     private func write(

@@ -23,7 +23,8 @@ struct MachineFingerprintTests {
         let fetching = Fetching(.partial, SegmentPlanner(length: 1), facts: nil, now: 0)
         #expect(
             self.names(fetching) == [
-                "held", "planner", "beyond", "facts", "recorded", "digests", "doesRanges", "verifiedLength", "requestsWhole",
+                "held", "planner", "beyond", "facts", "recorded", "digests", "doesRanges", "verifiedLength",
+                "requestsWhole",
                 "owesRestart", "probesEnd", "isForeign", "sinceCheckpoint", "lastCheckpoint",
             ]
         )
