@@ -4,8 +4,8 @@
 package enum Worlds {
     /// The kinds, with how many of twenty worlds are of each.
     package static let kinds: [(share: Int, world: any World.Type)] = [
-        (12, DownloadWorld.self), (3, UploadWorld.self), (2, DatasetWorld.self), (1, StorageWorld.self),
-        (2, DaemonWorld.self),
+        (12, DownloadWorld.self), (3, UploadWorld.self), (2, DatasetWorld.self), (2, StorageWorld.self),
+        (1, DaemonWorld.self),
     ]
 
     /// The kind of a seed.
