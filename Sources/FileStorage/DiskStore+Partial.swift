@@ -10,6 +10,7 @@ extension DiskStore {
             let names = PartialNames(target.name)
             try self.removeOurs(directory, target, names)
             let (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .begun, slots: [])
+            self.losses.forget(directory.path(names.journal))
             do throws(StorageError) {
                 let data = try Self.createData(directory, names)
                 contents.pairing?.bind(data, journal)
@@ -19,7 +20,8 @@ extension DiskStore {
                     directory: directory,
                     data: data,
                     journal: journal,
-                    contents: contents
+                    contents: contents,
+                    losses: self.losses
                 )
             } catch {
                 // A journal of ours must not remain next to a file that may not be ours.
@@ -69,7 +71,7 @@ extension DiskStore {
             // Only the caller's digest counts.
             contents.facts.representationDigest = nil
         }
-        contents.slots = self.believed(contents, size: size)
+        contents.slots = self.believed(contents, size: size, in: directory.path(names.journal))
         let journal = JournalFile(file, layout: contents.layout)
         if !isClaimed, size == 0 || contents.pairing == nil {
             let pairing = contents.pairing ?? .random()
@@ -83,12 +85,14 @@ extension DiskStore {
             data: data,
             journal: journal,
             contents: contents,
+            losses: self.losses,
             isClaimed: isClaimed
         )
         // First the marks, then the boot ID under which they are valid.
         try partial.check(partial.table.rewrite(contents.slots), "cannot write the journal of")
         try partial.check(journal.store(self.bootID), "cannot write the journal of")
         journal.store(.active)
+        self.losses.forget(directory.path(names.journal))
         return partial
     }
 
@@ -99,6 +103,7 @@ extension DiskStore {
         let names = PartialNames(target.name)
         try self.removeOurs(directory, target, names)
         var (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .active, slots: [])
+        self.losses.forget(directory.path(names.journal))
         do throws(StorageError) {
             let data = try Self.createData(directory, names)
             contents.pairing?.bind(data, journal)
@@ -122,7 +127,8 @@ extension DiskStore {
                 directory: directory,
                 data: data,
                 journal: journal,
-                contents: contents
+                contents: contents,
+                losses: self.losses
             )
         } catch {
             try? directory.unlink(names.journal)
@@ -154,6 +160,7 @@ extension DiskStore {
                 throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", directory.path(final))
             }
         }
+        self.losses.move(directory.path(from.journal), to: directory.path(to.journal))
         _ = replaced?.close()
         try directory.sync()
     }

@@ -123,7 +123,8 @@ extension DiskStore {
                 throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
             }
         }
-        let believed = self.believed(contents, size: Int64(part.st_size))
+        let journal = directory.path(names.journal)
+        let believed = self.believed(contents, size: Int64(part.st_size), in: journal)
         let extents = SlotTable.union(believed.map { $0.start..<$0.written })
         return .ours(contents.facts, written: extents.reduce(0) { $0 + Int64($1.count) })
     }
@@ -144,9 +145,9 @@ extension DiskStore {
         }
     }
 
-    /// The slots of a journal that can be trusted under this boot, limited to a file of `size` bytes.
-    func believed(_ contents: JournalContents, size: Int64) -> [SlotRecord] {
-        let sameBoot = self.bootID.isKnown && contents.bootID == self.bootID
+    /// The slots of the journal at `path` that can be trusted under this boot, limited to a file of `size` bytes.
+    func believed(_ contents: JournalContents, size: Int64, in path: String) -> [SlotRecord] {
+        let sameBoot = self.bootID.isKnown && contents.bootID == self.bootID && !self.losses.contains(path)
         return contents.slots.compactMap { slot -> SlotRecord? in
             var slot = slot
             slot.written = min(sameBoot ? slot.written : slot.durable, size)

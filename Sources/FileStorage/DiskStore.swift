@@ -10,6 +10,7 @@ public import TransferEngine
 public final class DiskStore: FileStore {
     let directories = DirectoryCache()
     let group = CommitGroup()
+    let losses = UnrecordedLosses()
     let bootID: BootID
     /// Whether unnamed files can be linked, which requires `/proc`.
     let namesUnnamedFiles: Bool

@@ -20,6 +20,7 @@ final class DiskPartialFile: PartialFile {
     let pairing: PartialPairing?
     /// Whether the data file does not belong to the journal; then it is never deleted.
     let isClaimed: Bool
+    private let losses: UnrecordedLosses
     private let factsState: Mutex<FactsState>
     /// Whether the directory entries of both files are durable.
     private let directorySynced = Atomic<Bool>(false)
@@ -43,6 +44,7 @@ final class DiskPartialFile: PartialFile {
         data: FileDescriptor,
         journal: JournalFile,
         contents: JournalContents,
+        losses: UnrecordedLosses,
         isClaimed: Bool = false
     ) {
         self.target = target
@@ -52,6 +54,7 @@ final class DiskPartialFile: PartialFile {
         self.journal = journal
         self.pairing = contents.pairing
         self.isClaimed = isClaimed
+        self.losses = losses
         self.table = SlotTable(journal, records: contents.slots)
         self.initialExtents = SlotTable.union(contents.slots.map { $0.start..<$0.written })
         self.factsState = Mutex(
@@ -189,9 +192,13 @@ final class DiskPartialFile: PartialFile {
     }
 
     /// Deletes both files, the data first: a journal alone counts as ours and empty, a partial file alone as foreign.
-    func removeFiles() {
-        guard (try? self.directory.unlink(self.names.part)) != nil else { return }
+    ///
+    /// Returns whether none of them is left that a next run would believe.
+    @discardableResult
+    func removeFiles() -> Bool {
+        guard (try? self.directory.unlink(self.names.part)) != nil else { return false }
         try? self.directory.unlink(self.names.journal)
+        return true
     }
 
     /// Throws if an earlier sync failed: then written bytes may be lost.
@@ -209,7 +216,10 @@ final class DiskPartialFile: PartialFile {
         self.hasLostWrites.store(true, ordering: .releasing)
         if self.journal.store(BootID.unknown) != 0 {
             // The next run would believe what the journal says.
-            if self.isClaimed { try? self.directory.unlink(self.names.journal) } else { self.removeFiles() }
+            let isGone =
+                self.isClaimed
+                ? (try? self.directory.unlink(self.names.journal)) != nil : self.removeFiles()
+            if !isGone { self.losses.note(self.directory.path(self.names.journal)) }
         }
         try self.check(number, "cannot sync")
     }

@@ -62,11 +62,13 @@ extension DownloadLife {
         let shortage = self.network.shortage.upperBound - self.network.shortage.lowerBound
         let gateway = self.sharedHost?.outage ?? 0
         let outages = self.network.outages.reduce(shortage + gateway) { $0 + $1.time.upperBound - $1.time.lowerBound }
+        // A host that is overloaded after an outage is still out of order.
+        let busy = outages == 0 ? 0 : self.sites.map { Int64($0.busy.count * $0.busy.seconds) }.max() ?? 0
         let patience = self.wishes.options.outageTimeout?.components.seconds ?? 0
         return self.sites.allSatisfy { $0.isHonest && $0.quirks.isEmpty } && !self.wishes.mayFail
             && !self.faults.hasFaults && self.hands.isEmpty && self.twinDelay == nil && self.actions.isEmpty
             && self.pauseAtFailure == nil
-            && self.network.shortageOneIn == 0 && outages < patience * 500_000_000
+            && self.network.shortageOneIn == 0 && outages + busy * 1_000_000_000 < patience * 500_000_000
             && self.network.outages.count <= 1
             // The errors of fewer URLs may be their own.
             && (gateway == 0 || self.sites.count { $0.hosts.count == 1 } >= 3 && self.killed == 0)
@@ -200,9 +202,14 @@ extension DownloadLife {
 
     // MARK: Failures
 
+    /// Whether a finished file may have been damaged by a loss of power, and is continued.
+    private var hasTornFinal: Bool {
+        self.powerLosses > 0 && !self.wishes.options.durable && self.wishes.options.ifExists == .resume
+    }
+
     private func judge(_ failure: TransferFailure, of job: DownloadWishes.Job, isTwin: Bool) {
         self.result.count("failed: \(failure.code.rawValue)")
-        if self.isTolerable {
+        if self.isTolerable, failure.code != .cannotResume || !self.hasTornFinal {
             self.result.fail("a transfer from an honest site failed: \(failure.code.rawValue), \(failure.message)")
         }
         if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }
@@ -229,7 +236,9 @@ extension DownloadLife {
         case .network:
             return !met.isDisjoint(with: [.connect, .broken, .truncated, .localResource, .reset])
         case .noSpace: return disk.contains(ENOSPC) || disk.contains(EDQUOT) || self.faults.wasLimited
-        case .fileExists: return self.hands.hadFinal || isOther || self.runs > 1 || site.kind == .again
+        case .fileExists:
+            // A file has its name before the sync of its directory fails.
+            return self.hands.hadFinal || isOther || self.runs > 1 || site.kind == .again || !disk.isEmpty
         case .inUse: return isOther
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory:
             return !disk.isEmpty || self.faults.wasLimited || !self.hands.isEmpty
@@ -241,9 +250,10 @@ extension DownloadLife {
                 return false
             }
             return !site.used.isEmpty || hasStatus(400...599) || site.ifRange != 0 || site.contents.count > 1
-                || site.kind == .tags || site.urls.count > 1
+                || site.kind == .tags || site.urls.count > 1 || site.tag == .node
         case .cannotResume:
-            return self.hands.hadFinal || site.shortensRanges || site.ifRange != 0 || !site.used.isEmpty
+            return self.hands.hadFinal || self.hasTornFinal || site.shortensRanges || site.ifRange != 0
+                || !site.used.isEmpty
                 || site.contents.count > 1
                 || site.kind == .tags
         case .redirects: return hasStatus(300...399)

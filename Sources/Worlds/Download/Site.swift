@@ -167,7 +167,13 @@ final class Site: SimulatedServer {
                 && recipe.has(oneIn: isHonest ? 2 : 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
             ? lifetime : nil
         self.rate = max(16 << 10, Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000]))
-        let most = kind == .resumed ? recipe.pick([1, 2, 3, 4]) : recipe.pick(isHonest ? [1, 2, 3] : [1, 2, 3, 4, 6])
+        let most =
+            switch kind {
+            case .resumed: recipe.pick([1, 2, 3, 4])
+            // Enough for an address that alternates to use up the restarts.
+            case .nodes: recipe.pick([1, 2, 4, 8])
+            default: recipe.pick(isHonest ? [1, 2, 3] : [1, 2, 3, 4, 6])
+            }
         self.mostCuts =
             recipe.has(oneIn: isHonest ? 2 : 1, "the site cuts \(most) responses") ? most : 0
         self.cutShare = recipe.pick([0.3, 0.6, 1, 1])

@@ -104,6 +104,8 @@ extension UploadLife {
             guard resource.isComplete, !resource.isSingle, !self.source.has(resource.bytes) else { continue }
             // All content may have been sent when the change is noticed: the user is told that the copy may be a mixture.
             if self.hasReportedChange { continue }
+            // Or when the user cancels, to continue later: the server's data stays.
+            if case .cancelled? = self.ending { continue }
             self.result.fail("the server holds a mixture of versions at \(path)")
         }
     }

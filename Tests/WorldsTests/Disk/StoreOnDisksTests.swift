@@ -108,6 +108,37 @@ struct StoreOnDisksTests {
         }
     }
 
+    @Test("Bytes whose sync failed are not believed by the next attempt, also if nothing could be recorded")
+    func doubtsBytesOfUnrecordedLosses() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        let target = FileTarget(directory: "/data", name: "f")
+        try FileCalls.simulating(disk) {
+            let store = DiskStore()
+            do {
+                let file = try store.createPartial(target, facts: Self.facts)
+                try Self.write(file, 7, 0..<1000)
+                try file.checkpoint()
+                try Self.write(file, 8, 1000..<2000)
+                // The sync fails, and the file system becomes read-only.
+                disk.onCall = { $0.name == "fdatasync" ? .error(EIO) : $0.changes ? .error(EROFS) : .none }
+                #expect(throws: StorageError.self) { try file.checkpoint() }
+                (file as any PartialFile).keep()
+            }
+            #expect(throws: StorageError.self) { try store.openPartial(target) }
+            disk.onCall = nil
+            guard case .ours(_, written: 1000) = try store.survey(target).partial else {
+                Issue.record("\(try store.survey(target).partial)")
+                return
+            }
+            let file = try store.openPartial(target)
+            #expect(file.initialExtents == [0..<1000])
+            try Self.write(file, 9, 1000..<1500)
+            file.keep()
+            #expect(try store.openPartial(target).initialExtents == [0..<1500])
+        }
+    }
+
     @Test("A directory that a failed attempt has created is synced with the first file in it")
     func syncsDirectoriesOfFailedAttempts() throws {
         for seed in UInt64(0)..<50 {
