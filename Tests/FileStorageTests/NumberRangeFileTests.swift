@@ -60,7 +60,8 @@ struct NumberRangeFileTests {
                 guard let contents = try? JournalFormat.decode(changed) else { continue }
                 for size in [0, 100, Int64.max] {
                     #expect(
-                        store.believed(contents, size: size).allSatisfy { $0.start < $0.written && $0.written <= size }
+                        store.believed(contents, size: size, in: "")
+                            .allSatisfy { $0.start < $0.written && $0.written <= size }
                     )
                 }
             }

@@ -118,6 +118,10 @@ final class Command: @unchecked Sendable {
             if let job = event.id.flatMap({ self.jobs[$0] }) {
                 self.life.foundDifference(self, self.life.wishes.jobs[job].site)
             }
+        case .note(let text) where text.contains(": restarting"):
+            if let job = event.id.flatMap({ self.jobs[$0] }) {
+                self.life.restarts(self.life.wishes.jobs[job].site, text)
+            }
         default: break
         }
     }

@@ -218,6 +218,16 @@ extension DownloadLife {
         }
     }
 
+    /// A download restarts: the third time the user is told that the address alternates between two versions.
+    func restarts(_ site: Site, _ note: String) {
+        site.restarts.count += 1
+        if note.contains("serves several versions") { site.restarts.areExplained = true }
+        guard site.alternates, Set(site.versionOfNode).count == 2, site.restarts.count == 3,
+            !site.restarts.areExplained, self.killed == 0, !self.faults.hasFaults, self.hands.isEmpty
+        else { return }
+        self.result.fail("the third restart does not name the versions of the address: \(note)")
+    }
+
     /// Whether something happened in the world that a failure's code names.
     private func isTrue(_ failure: TransferFailure, of job: DownloadWishes.Job) -> Bool {
         let (site, met, disk) = (job.site, self.network.met, self.faults.met)

@@ -283,6 +283,10 @@ final class DownloadLife: WorldLife {
             if let twin { twin.process.kill() }
             self.disk.losePower()
             self.judgeDurable()
+            // A difference that was found is synced a moment later.
+            for site in self.sites where self.scheduler.now - site.differenceFoundAt < 10_000_000 {
+                site.isDifferenceKnown = false
+            }
         }
         var isAgain = wasKilled
         if !wasKilled {
@@ -353,6 +357,7 @@ final class DownloadLife: WorldLife {
     /// A transfer has found that the bytes of two responses differ.
     func foundDifference(_ command: Command, _ site: Site) {
         site.isDifferenceKnown = true
+        site.differenceFoundAt = self.scheduler.now
         let place = self.runs - 1
         guard self.command === command, place < self.kills.count, case .difference(let time) = self.kills[place].kill
         else { return }

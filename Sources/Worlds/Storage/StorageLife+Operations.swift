@@ -67,6 +67,8 @@ extension StorageLife {
 
     private func resume(_ name: String) {
         self.open = nil
+        // A download does not open what its survey has found to be finished.
+        if let survey = try? self.store.survey(self.target(name)), case .committed = survey.partial { return }
         let failure = self.attempt("opens \(name)") { () throws(StorageError) in
             self.open = (name, try self.store.openPartial(self.target(name)))
         }
