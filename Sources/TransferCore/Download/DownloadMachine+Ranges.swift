@@ -60,6 +60,11 @@ extension DownloadMachine {
         if let length = held.length, range.upperBound > length {
             return .refused("its range ends after the \(length) bytes of the file")
         }
+        if request.overlap > 0, let total = response.value.length,
+            range.upperBound < min(total, range.lowerBound + request.overlap + 1)
+        {
+            return .refused("the server's parts are too short to compare them with the received data")
+        }
         if fetching.isEmpty, !isAdditional {
             // The response need not continue anything: nothing is held yet.
             if case .different(let reason) = VersionJudge.relation(of: response.value, to: held.value) {

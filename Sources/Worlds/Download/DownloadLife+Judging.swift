@@ -242,7 +242,10 @@ extension DownloadLife {
         case .nameResolution: return met.contains(.nameResolution) || met.contains(.unknownName)
         case .connectionRefused: return met.contains(.refused)
         case .hostUnreachable: return met.contains(.unreachable)
-        case .connectionReset: return met.contains(.reset)
+        case .connectionReset:
+            // A host that resets connections for some files counts as unreachable for all of it.
+            return met.contains(.reset)
+                || self.sharedHost != nil && self.sites.contains { $0.used.contains(.breaksFirst) }
         case .network:
             return !met.isDisjoint(with: [.connect, .broken, .truncated, .localResource, .reset])
         case .noSpace: return disk.contains(ENOSPC) || disk.contains(EDQUOT) || self.faults.wasLimited

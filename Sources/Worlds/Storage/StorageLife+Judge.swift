@@ -32,11 +32,14 @@ extension StorageLife {
         if !allowed.contains(found), !allowed.contains(.unknown), !isReserved {
             self.end.fail("the finished file \(name) is \(Self.text(found)), not \(allowed.map(Self.text))")
         }
+        // Not synced, it can have its name and not its content.
+        let isDamaged = allowed.contains(.unknown) && !allowed.contains(found)
         let isCommitted =
-            found != .absent
-            && model.partial.map { partial in
-                found == .bytes(StorageModel.bytes(partial.version, 0..<partial.length))
-            } ?? false
+            isDamaged
+            || found != .absent
+                && model.partial.map { partial in
+                    found == .bytes(StorageModel.bytes(partial.version, 0..<partial.length))
+                } ?? false
         model.finals = [found]
         if isAfterLoss { model.durableFinals = [found] }
         let promised = isAfterLoss ? model.partial?.durable ?? [] : model.partial?.written ?? []

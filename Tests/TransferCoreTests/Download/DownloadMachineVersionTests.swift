@@ -68,6 +68,17 @@ struct DownloadMachineVersionTests {
         #expect(h.part(1, 34_464..<35_000, tag: nil) == "close 1, 2:GET a/f")
     }
 
+    @Test("a server whose parts end where the comparison ends is asked for the whole")
+    func nothingAfterOverlap() {
+        let h = Harness()
+        h.resume(Harness.facts(nil), [0..<100_000])
+        #expect(h.part(1, 34_464..<100_000, tag: nil) == "close 1, 2:GET a/f")
+        // At the end of the file there is nothing more.
+        let end = Harness()
+        end.resume(Harness.facts(nil), [0..<999_999])
+        #expect(end.part(1, 934_463..<Self.length, tag: nil) == "")
+    }
+
     @Test("a part whose total is unknown does not take back the known length")
     func unknownTotal() {
         let h = Harness()
