@@ -182,7 +182,8 @@ extension DownloadMachine {
         self.history.ranges.wantsOverlap = true
         // A request that was sent while others were receiving asked for no overlap.
         let hasAsked = self.requests[index].overlap >= min(VersionJudge.overlap, run)
-        if hasAsked, !self.requests[index].isEndProbe {
+        // The end of the file is asked for after a comparison that left nothing more, and there is more.
+        if hasAsked || self.requests[index].isEndProbe {
             return self.refuse(index, "the server's parts are too short to compare them with the received data", now)
         }
         self.relaunch(index, now)

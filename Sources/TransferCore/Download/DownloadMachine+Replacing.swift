@@ -80,7 +80,7 @@ extension DownloadMachine {
             if !isEmpty {
                 // A response to a restart is counted already.
                 if !fetching.requestsWhole || fetching.owesRestart, !self.mayRestart(reason) { return }
-                self.note("\(reason): restarting")
+                self.note("\(held.isUnreliable ? Self.explained(reason, held.value) : reason): restarting")
             }
             self.replace(index, head, response, of: held, beside: false, part: part)
         case .suspicious(let reason):
@@ -210,8 +210,7 @@ extension DownloadMachine {
     mutating func mayRestart(_ reason: String) -> Bool {
         self.history.restarts += 1
         guard self.history.restarts > Self.restartLimit else { return true }
-        let versions = self.fetching?.facts.map { Self.alternation($0.value) } ?? reason
-        let message = versions == reason ? reason : "\(reason); \(versions)"
+        let message = self.fetching?.facts.map { Self.explained(reason, $0.value) } ?? reason
         self.end(
             .failed(
                 TransferFailure(
@@ -225,6 +224,12 @@ extension DownloadMachine {
     }
 
     static var restartLimit: Int { 4 }
+
+    /// The reason of a restart with the versions observed at the URL.
+    private static func explained(_ reason: String, _ facts: ResourceFacts) -> String {
+        let versions = self.alternation(facts)
+        return versions == reason ? reason : "\(reason); \(versions)"
+    }
 
     /// Describes the versions observed at one URL.
     static func alternation(_ facts: ResourceFacts) -> String {

@@ -72,6 +72,8 @@ extension DownloadLife {
             && self.network.outages.count <= 1
             // The errors of fewer URLs may be their own.
             && (gateway == 0 || self.sites.count { $0.hosts.count == 1 } >= 3 && self.killed == 0)
+            // Nor are the probes of a URL whose responses are cut afterwards free.
+            && (gateway == 0 || self.sites.allSatisfy { $0.mostCuts < 2 })
     }
 
     // MARK: Files
@@ -332,8 +334,10 @@ extension DownloadLife {
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
-            // A file of a hidden length that was complete before a kill is not known to be so.
-            let again = Int64(site.hidesLength ? self.killed * site.size : 0)
+            // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
+            // is overwritten.
+            let isRepeated = site.hidesLength || self.wishes.options.ifExists == .overwrite
+            let again = Int64(isRepeated ? self.killed * site.size : 0)
             let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0
             let comparisons =
                 existing + again

@@ -79,6 +79,29 @@ struct DownloadMachineVersionTests {
         #expect(end.part(1, 934_463..<Self.length, tag: nil) == "")
     }
 
+    @Test("parts that end where the comparison ends, of a file whose length is hidden, do not repeat for ever")
+    func nothingAfterOverlapOfHiddenLength() {
+        let h = Harness()
+        h.resume(Harness.facts(nil, length: nil), [0..<100_000])
+        h.part(1, 34_464..<100_000, of: nil, tag: nil)
+        h.body(1, 65_536)
+        // Nothing more came: the file may end here, which is asked.
+        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 100000-")
+        // It does not, and the comparison had its chance.
+        #expect(h.part(2, 100_000..<165_536, of: nil, tag: nil) == "close 2, 3:GET a/f")
+    }
+
+    @Test("the note of a restart names the versions of an address that alternates")
+    func alternationIsNamed() {
+        let h = Harness()
+        var facts = Harness.facts("\"b\"")
+        facts.formerVersions = ["\"a\""]
+        facts.isUnreliable = true
+        h.resume(facts, [0..<100_000])
+        h.whole(1, tag: "\"a\"")
+        #expect(h.notes.last?.contains("the address serves several versions: \"a\", \"b\": restarting") == true)
+    }
+
     @Test("a part whose total is unknown does not take back the known length")
     func unknownTotal() {
         let h = Harness()
