@@ -99,6 +99,7 @@ final class Command: @unchecked Sendable {
     }
 
     private var early: [(TransferID, Ending.Kind)] = []
+    private var isCancelled: Set<Int> = []
 
     private func heard(_ event: TransferEvent) {
         guard self.process.isAlive else { return }
@@ -180,7 +181,8 @@ final class Command: @unchecked Sendable {
             self.later(length) { self.engine.resumeAll() }
         case .cancel(let job, let keeping):
             guard let id = self.ids[job], self.ended[id] == nil else { return }
-            if !keeping { self.life.deletable.insert(job) }
+            // The first of two cancellations counts.
+            if self.isCancelled.insert(job).inserted, !keeping { self.life.deletable.insert(job) }
             self.engine.cancel(id, keeping: keeping)
         case .limit(let count): self.engine.setConcurrentTransfers(count)
         case .rate(let rate): self.engine.setRateLimit(rate)

@@ -335,8 +335,8 @@ extension DownloadLife {
             // What is continued from another mirror, or without a strong validator, is compared first.
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
-            // is overwritten.
-            let isRepeated = site.hidesLength || self.wishes.options.ifExists == .overwrite
+            // is overwritten, or the next one gets another name.
+            let isRepeated = site.hidesLength || [.overwrite, .rename].contains(self.wishes.options.ifExists)
             let again = Int64(isRepeated ? self.killed * site.size : 0)
             let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0
             let comparisons =
