@@ -335,8 +335,9 @@ extension DownloadLife {
             // What is continued from another mirror, or without a strong validator, is compared first.
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
-            // is overwritten, or the next one gets another name.
-            let isRepeated = site.hidesLength || [.overwrite, .rename].contains(self.wishes.options.ifExists)
+            // is overwritten, or the next one gets another name; one that was cancelled begins anew.
+            let hasNewName = [.overwrite, .rename].contains(self.wishes.options.ifExists)
+            let isRepeated = site.hidesLength || hasNewName || !self.deletable.isEmpty
             let again = Int64(isRepeated ? self.killed * site.size : 0)
             let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0
             let comparisons =

@@ -283,8 +283,9 @@ final class DownloadLife: WorldLife {
             if let twin { twin.process.kill() }
             self.disk.losePower()
             self.judgeDurable()
-            // A difference that was found is synced a moment later.
-            for site in self.sites where self.scheduler.now - site.differenceFoundAt < 10_000_000 {
+            // A difference that was found is synced a moment later, if the disk does not refuse it.
+            for site in self.sites
+            where self.faults.hasFaults || self.scheduler.now - site.differenceFoundAt < 10_000_000 {
                 site.isDifferenceKnown = false
             }
         }
