@@ -66,4 +66,22 @@ struct FileSystemTests {
         stage.clock.advance(by: .seconds(11))
         #expect(stage.engine.fileSystemHolds.isEmpty)
     }
+
+    @Test("no byte follows facts that the journal did not take: the next run would continue another version with it")
+    func unrecorded() throws {
+        let stage = Stage()
+        let id = try stage.add("http://a/f") { $0.outageTimeout = .seconds(300) }
+        try self.file.answer(stage.exchange(), cutAfter: 1_000_000)
+        stage.clock.advance(by: .seconds(31))
+        let held = try #require(stage.store.partials["f"])
+        // That it joins two responses is recorded before the second one's first byte.
+        stage.store.failFacts(with: .noSpace)
+        try self.file.answer(stage.exchange())
+        #expect(stage.end(id) == nil && stage.engine.counts.held == 1 && stage.open.isEmpty)
+        #expect(stage.store.partials["f"]?.bytes == held.bytes && stage.store.partials["f"]?.facts == held.facts)
+        stage.store.failFacts(with: nil)
+        stage.clock.advance(by: .seconds(10))
+        self.answerAll(stage)
+        #expect(stage.end(id) == "finished" && stage.holds(self.file))
+    }
 }

@@ -48,14 +48,23 @@ struct ReportOpening: ~Copyable {
         let found: ReportOrigin?
         do throws(StorageError) { found = try ReportOrigin.read(of: path) } catch { throw .unusable(error) }
         if let found {
-            guard let difference = found.difference(from: terms) else { return (found.id, false) }
+            guard let difference = found.difference(from: terms) else {
+                // Before the first line the names must be durable: a process that gave them, and was killed, may not have
+                // come to it.
+                if !hasLines { try Self.write(found, of: path) }
+                return (found.id, false)
+            }
             if hasLines { throw .other(Self.message(path, difference)) }
         } else if hasLines {
             throw .other("'\(path)' cannot be continued without '\(ReportOrigin.path(of: path))'; name another report")
         }
         let origin = ReportOrigin(id: Self.newID(), terms: terms)
-        do throws(StorageError) { try origin.write(of: path) } catch { throw .unusable(error) }
+        try Self.write(origin, of: path)
         return (origin.id, true)
+    }
+
+    private static func write(_ origin: ReportOrigin, of path: String) throws(ReportFile.Refusal) {
+        do throws(StorageError) { try origin.write(of: path) } catch { throw .unusable(error) }
     }
 
     private static func message(

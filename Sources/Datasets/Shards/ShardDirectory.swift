@@ -58,7 +58,8 @@ struct ShardDirectory {
                 throw StorageError(errno: number, otherwise: .inputOutput, "cannot rename", self.handle.path(old))
             }
         }
-        if !inventory.removed.isEmpty || inventory.aside != nil { try self.handle.sync() }
+        // Always: a process that wrote the list, and was killed, may not have come to it.
+        try self.handle.sync()
         let leftovers = ShardLeftovers(
             aside: inventory.aside.map { self.handle.path($0.to) },
             shortened: try self.removeUnreportedSamples(report)

@@ -133,7 +133,9 @@ package final class DirectoryHandle: Sendable {
 
     /// Deletes a name; succeeds if it does not exist.
     package func unlink(_ name: String) throws(StorageError) {
-        if FileCalls.unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
+        repeat {
+            if FileCalls.unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
+        } while errno == EINTR
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
     }
 

@@ -141,20 +141,22 @@ extension DownloadRun {
         }
     }
 
-    /// Records the facts in the journal; facts of an earlier event never replace those of a later one.
+    /// Records the facts in the journal; if that fails, the run ends, because bytes of a new version would follow the
+    /// facts of an old one.
     func recordFacts() {
-        self.recording.withLock { _ in
-            let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts) }
-            // A failure only makes the next run compare more.
-            if case .partial(let partial) = file, let facts { try? partial.update(facts: facts) }
-        }
+        if let error = self.record(nil) { self.failed(error) }
     }
 
     /// Records facts of contradicted bytes; if that fails, the bytes are given up, because the next run would continue them.
     func recordDifference(_ recorded: ResourceFacts) {
-        let error: StorageError? = self.recording.withLock { _ in
+        if let error = self.record(recorded) { self.handle { $0.differenceNotRecorded(error) } }
+    }
+
+    /// Stores the machine's facts, or the given ones if it has none; those of an earlier event never replace later ones.
+    private func record(_ recorded: ResourceFacts?) -> StorageError? {
+        self.recording.withLock { _ in
             let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts ?? recorded) }
-            guard case .partial(let partial) = file else { return nil }
+            guard case .partial(let partial) = file, let facts else { return nil }
             do throws(StorageError) {
                 try partial.update(facts: facts)
                 return nil
@@ -162,7 +164,6 @@ extension DownloadRun {
                 return error
             }
         }
-        if let error { self.handle { $0.differenceNotRecorded(error) } }
     }
 
     func checkpoint() {

@@ -95,7 +95,10 @@ final class MemoryPartialFile: PartialFile {
     }
 
     func update(facts: ResourceFacts) throws(StorageError) {
-        self.store.state.withLock { $0.partials[self.path]?.facts = facts }
+        try self.store.locked { state throws(StorageError) in
+            if let code = state.factsError { throw StorageError(code, "the memory store simulates a failed journal") }
+            state.partials[self.path]?.facts = facts
+        }
     }
 
     func preallocate(length: Int64) throws(StorageError) {

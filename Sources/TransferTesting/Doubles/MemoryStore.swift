@@ -87,6 +87,7 @@ public final class MemoryStore: FileStore {
         var writeError: StorageError.Code = .noSpace
         var freeSpace: Int64 = .max
         var commitError: StorageError.Code?
+        var factsError: StorageError.Code?
         var surveyErrors: [StorageError.Code] = []
         var isEveryNameForeign = false
     }
@@ -150,6 +151,9 @@ public final class MemoryStore: FileStore {
 
     /// Lets every commit fail with this code; `nil` lets them succeed again.
     public func failCommits(with code: StorageError.Code?) { self.state.withLock { $0.commitError = code } }
+
+    /// Lets every update of a partial file's facts fail with this code; `nil` lets them succeed again.
+    public func failFacts(with code: StorageError.Code?) { self.state.withLock { $0.factsError = code } }
 
     /// Lets the next surveys fail with these codes, in order.
     public func failSurveys(with codes: [StorageError.Code]) { self.state.withLock { $0.surveyErrors = codes } }

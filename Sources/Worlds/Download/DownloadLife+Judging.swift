@@ -142,8 +142,9 @@ extension DownloadLife {
             // A validator that is repeated after a difference excuses nothing.
             let excuses = site.kind != .repeats || site.tag == .firstLater && !site.isDifferenceKnown
             if site.isLiar, excuses { return self.result.count("mixed by a liar") }
-            // A process that was killed right after it gave the name could not say so.
-            let isSaid = completion.consistency == .overlap || completion.skipped && self.killed > 0
+            // A process that was killed, or could do nothing more on the disk, right after it gave the name could not say so.
+            let wasNamed = completion.skipped && (self.killed > 0 || self.faults.hasFaults)
+            let isSaid = completion.consistency == .overlap || wasNamed
             if isSaid, site.difference != .everywhere, site.difference != .length {
                 return self.result.count("mixed, and said so")
             }
@@ -335,8 +336,10 @@ extension DownloadLife {
             // What is continued from another mirror, or without a strong validator, is compared first.
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
-            // is overwritten, or the next one gets another name; one that was cancelled begins anew.
-            let hasNewName = [.overwrite, .rename].contains(self.wishes.options.ifExists)
+            // is overwritten, or the next one gets another name, also where no attribute says of which version it is; one
+            // that was cancelled begins anew.
+            let hasNewName =
+                [.overwrite, .rename].contains(self.wishes.options.ifExists) || !self.disk.features.attributes
             let isRepeated = site.hidesLength || hasNewName || !self.deletable.isEmpty
             let again = Int64(isRepeated ? self.killed * site.size : 0)
             let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0

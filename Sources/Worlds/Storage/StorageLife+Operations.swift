@@ -199,8 +199,14 @@ extension StorageLife {
         }
     }
 
-    /// After a failed sync, only what was durable before is promised.
-    func weaken(_ name: String) { self.update(name) { $0.failedToSync() } }
+    /// After a failed sync, only what was durable before is promised; after a torn mark nothing, since it can be any extent's.
+    func weaken(_ name: String, torn: Bool = false) {
+        self.update(name) {
+            $0.failedToSync()
+            if torn { $0.partial?.written = [] }
+            if torn { $0.partial?.durable = [] }
+        }
+    }
 
     private func commit(_ name: String, _ file: any PartialFile) {
         guard let partial = self.models[name]?.partial else { return }

@@ -139,6 +139,8 @@ final class StorageLife {
         for name in Self.names where call.path == name + ".part" || self.open?.name == name {
             // A sync that failed and could not be recorded either leaves nothing that may be believed.
             self.update(name) { if $0.partial?.hasLostWrites == true { $0.partial = nil } }
+            // A mark of which a part was written counts for nothing, nor does its extent.
+            if case .short(let bytes, _) = fault, call.count <= 8, bytes < call.count { self.weaken(name, torn: true) }
             // Before the operation reports it, the process may be killed.
             if call.name == "fsync" || call.name == "fdatasync" { self.weaken(name) }
         }
