@@ -325,6 +325,11 @@ extension DownloadLife {
             self.result.count("honest bytes", Int(site.bytesSent))
             self.result.count("honest size", site.size)
             let isSmall = site.size <= 256 << 10
+            // Each piece is requested in one: nothing remains of it for another request.
+            let isCalm = self.killed == 0 && site.cuts == 0 && self.actions.isEmpty && self.pauseAtFailure == nil
+            if isCalm, site.shortestRange < 1024, !isSmall {
+                self.result.fail("\(site.shortestRange) bytes were requested alone")
+            }
             // Up to 256 KiB a kill loses everything, because there is no journal, and a cut what is not worth another
             // request; a power loss what was not synced.
             let lost = Int64(isSmall ? (self.killed + site.cuts) * site.size : self.powerLosses * site.size)

@@ -72,9 +72,12 @@ final class DownloadLife: WorldLife {
         self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
             Scheduler.epoch * 1_000_000_000 + scheduler.now
         }
-        let kind = recipe.pick(Site.Kind.allCases.map { ($0.weight, $0) })
-        let count = recipe.draw(0...9) == 0 ? recipe.draw(2...6) : 1
+        var kind = recipe.pick(Site.Kind.allCases.map { ($0.weight, $0) })
+        var count = recipe.draw(0...9) == 0 ? recipe.draw(2...6) : 1
         self.sharedHost = count > 1 && recipe.draw(0...1) == 0 ? SharedHost(&recipe) : nil
+        let isOut = (self.sharedHost?.outage ?? 0) > 0
+        recipe.isCalm = recipe.draw(0...2) == 0 && (isOut || kind == .nodes)
+        if recipe.isCalm, isOut { (kind, count) = (.honest, max(3, count)) }
         var sites: [Site] = []
         for number in 0..<count {
             // Both sides of 256 KiB: smaller files are stored otherwise.

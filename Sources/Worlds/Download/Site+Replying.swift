@@ -229,7 +229,8 @@ extension Site {
     private func whole(_ request: ServerRequest, _ version: Int, _ sent: SentValidators, _ quirk: Quirk?) -> ServerReply
     {
         let content = self.contents[version]
-        self.show(request, version, sent, self.hidesLength ? nil : content.length)
+        let hidesLength = self.hidesLength || [.chunked, .untilClose, .trailingDigest].contains(quirk)
+        self.show(request, version, sent, hidesLength && quirk != .wholeAsPart ? nil : content.length)
         var fields = sent.fields
         if quirk == .lyingDigest, self.contents.count > 0 {
             fields["Repr-Digest"] = "sha-256=:\(Base64.encode(Self.page.sha256)):"
@@ -272,6 +273,7 @@ extension Site {
     ) -> ServerReply {
         let length = self.contents[version].length
         var (start, end) = (range.lowerBound, range.upperBound)
+        self.shortestRange = min(self.shortestRange, end - start)
         var total = "\(length)"
         switch quirk {
         case .shortensRange: end = min(end, start + self.cap)

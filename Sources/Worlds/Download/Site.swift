@@ -84,6 +84,8 @@ final class Site: SimulatedServer {
     var strongBytes: Int64 = 0
     /// The digests that were sent, by version.
     var digestTexts: [Int: String] = [:]
+    /// The length of the shortest range that was requested.
+    var shortestRange = Int64.max
     private var sentBy: [Int: (bytes: Int64, isStrong: Bool)] = [:]
 
     /// Called with the seconds of a `Retry-After` that was sent.

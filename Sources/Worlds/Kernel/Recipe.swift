@@ -15,6 +15,10 @@ package struct Recipe: Sendable {
     package var random: SeededGenerator
     /// The ingredients that are part of the world, with their numbers.
     package private(set) var ingredients: [(number: Int, text: String)] = []
+    /// Whether only those ingredients follow that every world has.
+    ///
+    /// Where little goes wrong, little can excuse a failure: the judge is strict.
+    package var isCalm = false
     private var nextNumber = 0
 
     /// Creates the recipe of a seed.
@@ -37,7 +41,7 @@ package struct Recipe: Sendable {
     ///   - text: The ingredient in a few words, for the story of a failure.
     /// - Returns: Whether this world has it.
     package mutating func has(oneIn rarity: Int, _ text: @autoclosure () -> String) -> Bool {
-        let isDrawn = rarity <= 1 || Int.random(in: 0..<rarity, using: &self.random) == 0
+        let isDrawn = rarity <= 1 || Int.random(in: 0..<rarity, using: &self.random) == 0 && !self.isCalm
         defer { self.nextNumber += 1 }
         guard isDrawn, !self.omitted.contains(self.nextNumber) else { return false }
         self.ingredients.append((self.nextNumber, text()))

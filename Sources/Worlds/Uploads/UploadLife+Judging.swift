@@ -157,8 +157,11 @@ extension UploadLife {
             self.terms.actions.allSatisfy({ if case .cancel(true) = $0.action { false } else { true } })
         else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) where !resource.isSingle {
-            guard let named = self.site.namedAt[path], named + 2 * self.network.roundTrip + 10_000_000 < cancelledAt
-            else { continue }
+            guard let named = self.site.named[path] else { continue }
+            // A name that was on its way when the connection ended, or the user cancelled, is not known.
+            let arrival = named.at + 2 * self.network.roundTrip + 10_000_000
+            let lost = self.site.records[named.request]?.interruptedAt ?? .max
+            guard arrival < min(lost, cancelledAt) else { continue }
             self.result.fail("the cancelled upload is still at \(path)")
         }
     }
