@@ -105,10 +105,12 @@ extension TransferEngine {
     func ended(_ state: inout State, _ transfer: Transfer, _ kind: TransferEvent.Kind) {
         state.transfers[transfer.id] = nil
         var event = transfer.event(kind)
-        event.target = transfer.memory.withLock { $0.target }
+        let (target, name) = transfer.memory.withLock { ($0.target, $0.download.name) }
+        event.target = target
         if self.releasesNames, case .download = transfer.work {
             state.machine.releaseName(transfer.reserved.path)
-            if let target = event.target { state.machine.releaseName(target.path) }
+            if let target { state.machine.releaseName(target.path) }
+            if let name, name != target { state.machine.releaseName(name.path) }
         }
         self.hub.post(event)
         if state.machine.isIdle, state.machine.isStarted {

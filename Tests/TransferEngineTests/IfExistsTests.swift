@@ -40,6 +40,23 @@ struct IfExistsTests {
         #expect(stage.store.files.count == 2)
     }
 
+    @Test("a name that was taken because the first one was not free is the next attempts' name, too")
+    func retriesKeepTheName() throws {
+        let stage = Stage()
+        stage.store.add(.init([1]), at: "f.txt")
+        let id = try stage.add("http://a/f.txt") { $0.ifExists = .rename }
+        for _ in 0..<3 {
+            try stage.exchange().respond(503, ["Content-Length": "0"])
+            stage.clock.advance(by: .seconds(40))
+        }
+        try Served(length: 100).answer(stage.exchange())
+        #expect(stage.completion(id)?.path == "f.1.txt")
+        // The end has released it.
+        let second = try stage.add("http://a/f.txt") { $0.ifExists = .rename }
+        try Served(length: 100).answer(stage.exchange())
+        #expect(stage.completion(second)?.path == "f.2.txt")
+    }
+
     @Test("skip fetches nothing")
     func skip() throws {
         let (stage, id) = try self.run(.skip, there: .init([1]), file: Served(length: 100))

@@ -102,8 +102,17 @@ package final class FileDescriptor: Sendable {
     /// The lock ends with the descriptor, so that a killed process leaves none. On filesystems without locks, this
     /// succeeds without a lock.
     package func lock() -> Int32 {
-        let result = Self.repeated { FileLock.lock(self.raw) }
-        return result == EAGAIN || result == EACCES ? EAGAIN : 0
+        var attempts = 0
+        while FileLock.lock(self.raw) != 0 {
+            switch errno {
+            case EINTR: break
+            // Without memory for the lock it is unknown who has it: two processes must not write the same file.
+            case ENOMEM where attempts < 16: attempts += 1
+            case EAGAIN, EACCES, ENOMEM: return EAGAIN
+            default: return 0
+            }
+        }
+        return 0
     }
 
     /// Releases the lock before the descriptor is closed.

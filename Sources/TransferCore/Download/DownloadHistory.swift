@@ -11,7 +11,9 @@ package struct DownloadHistory: Sendable {
     package var takesSingleResponse = false
     /// The target of the file, once a response or the user has determined it.
     package var target: FileTarget?
-    /// The name of that target without a number.
+    /// The name with which the next run begins: the last one that was reserved, or the target.
+    package var name: FileTarget?
+    /// That name without a number.
     package var baseName: String?
     /// The file that replaces memory as the destination, once the policy has decided so.
     package var diversion: Diversion?

@@ -124,6 +124,7 @@ extension DownloadHistory {
         hasher.combine(self.restarts)
         hasher.combine(self.takesSingleResponse)
         hasher.combine(self.target)
+        hasher.combine(self.name)
         hasher.combine(self.baseName)
         hasher.combine(self.diversion?.directory)
         hasher.combine(self.diversion?.name)

@@ -59,9 +59,11 @@ extension DownloadMachine {
         switch self.phase {
         case .locating(.surveying):
             self.name.target = target
+            self.rememberName()
             self.survey()
         case .opening(.naming):
             self.name.target = target
+            self.rememberName()
             self.emit(.survey(target))
         case .opening(.creating(let accepted)):
             // Another process created a partial file of this name since the survey.
@@ -78,8 +80,14 @@ extension DownloadMachine {
 
     mutating func publishTarget() {
         self.history.target = self.name.target
-        self.history.baseName = self.name.base
+        self.rememberName()
         self.emit(.publishTarget(self.name.target))
+    }
+
+    /// Lets the next run begin with the name: it is reserved for this transfer, which would take another one otherwise.
+    private mutating func rememberName() {
+        self.history.name = self.name.target
+        self.history.baseName = self.name.base
     }
 
     /// The files under the name were surveyed.

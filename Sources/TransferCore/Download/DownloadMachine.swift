@@ -115,7 +115,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
         if !terms.asksForWhole { history.ranges.isRefused = true }
         self.connections = ConnectionPlan(terms.connections)
         var name = Name(
-            target: history.target ?? reserved,
+            target: history.name ?? reserved,
             base: base,
             isGivenByUser: isNamedByUser,
             rule: terms.ifExists

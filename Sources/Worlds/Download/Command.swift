@@ -100,6 +100,7 @@ final class Command: @unchecked Sendable {
 
     private var early: [(TransferID, Ending.Kind)] = []
     private var isCancelled: Set<Int> = []
+    private var hasStarted: Set<Int> = []
 
     private func heard(_ event: TransferEvent) {
         guard self.process.isAlive else { return }
@@ -110,6 +111,7 @@ final class Command: @unchecked Sendable {
         case .cancelled: self.note(event.id, .cancelled)
         case .drained: if self.pendingAdditions == 0 { self.exit() }
         case .paused: if let id = event.id { self.paused.insert(id) }
+        case .started: if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
         case .response(let response) where response.resumedFrom == 0:
             // Other bytes are held from now on.
             if let job = event.id.flatMap({ self.jobs[$0] }) {
@@ -181,8 +183,9 @@ final class Command: @unchecked Sendable {
             self.later(length) { self.engine.resumeAll() }
         case .cancel(let job, let keeping):
             guard let id = self.ids[job], self.ended[id] == nil else { return }
-            // The first of two cancellations counts.
-            if self.isCancelled.insert(job).inserted, !keeping { self.life.deletable.insert(job) }
+            // The first of two cancellations counts; a transfer that has not started knows no partial file.
+            let isFirst = self.isCancelled.insert(job).inserted
+            if isFirst, !keeping, self.hasStarted.contains(job) { self.life.deletable.insert(job) }
             self.engine.cancel(id, keeping: keeping)
         case .limit(let count): self.engine.setConcurrentTransfers(count)
         case .rate(let rate): self.engine.setRateLimit(rate)

@@ -21,6 +21,8 @@ final class DiskFaults {
     private var syncs = 0
     private var calls = 0
     private var changes = 0
+    /// Whether a sync failed, and then what would have told the next process of it, and what would have deleted the file.
+    private(set) var hidesLosses = false
     /// Whether the file system was full or read-only for some time.
     private(set) var wasLimited = false
 
@@ -100,6 +102,7 @@ final class DiskFaults {
             if fault.isOfChanges && !call.changes { continue }
             if number >= fault.number, number < fault.number + fault.repeats {
                 self.met.insert(fault.errno)
+                if call.name.contains("sync"), number + 2 < fault.number + fault.repeats { self.hidesLosses = true }
                 return .error(fault.errno)
             }
         }

@@ -280,17 +280,20 @@ final class DownloadLife: WorldLife {
         // A program that replaces a file which another process has open makes both files unreliable.
         if self.twinDelay == nil { self.hands.processEnded() }
         let isAtEnd = wasKilled && self.losesPowerAtEnd && !self.durable.isEmpty && self.powerLosses == 0
-        if isAtEnd || wasKilled && place < self.kills.count && self.kills[place].losesPower {
+        let losesPower = isAtEnd || wasKilled && place < self.kills.count && self.kills[place].losesPower
+        if losesPower {
             self.trace.add("world", "the machine loses its power")
             self.powerLosses += 1
             if let twin { twin.process.kill() }
             self.disk.losePower()
             self.judgeDurable()
-            // A difference that was found is synced a moment later, if the disk does not refuse it.
-            for site in self.sites
-            where self.faults.hasFaults || self.scheduler.now - site.differenceFoundAt < 10_000_000 {
-                site.isDifferenceKnown = false
-            }
+        }
+        // A difference is recorded at once, if the disk does not refuse it, and synced a moment later.
+        for site in self.sites
+        where wasKilled && self.faults.hasFaults
+            || losesPower && self.scheduler.now - site.differenceFoundAt < 10_000_000
+        {
+            site.isDifferenceKnown = false
         }
         var isAgain = wasKilled
         if !wasKilled {

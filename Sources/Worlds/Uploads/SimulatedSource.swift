@@ -79,7 +79,11 @@ final class SimulatedSource {
             self.file += bytes
         case .shortens, .empties:
             let length = change == .empties ? 0 : Int.random(in: 0...self.file.count, using: &generator)
-            _ = self.disk.truncate(Self.path, Int64(length))
+            // On a file system that is read-only, other programs cannot, either.
+            guard self.disk.truncate(Self.path, Int64(length)) == 0 else {
+                self.changes.removeLast()
+                return
+            }
             self.file.removeLast(self.file.count - length)
         case .replaces:
             self.file = SimulatedContent.random(

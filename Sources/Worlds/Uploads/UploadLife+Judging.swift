@@ -121,7 +121,7 @@ extension UploadLife {
         let resources = completions.filter { $0.path.hasPrefix("/files/") || $0.path.hasPrefix("/resumption/") }
         // Without a journal, a run knows nothing of earlier ones; a draft's creation without 104 is like a PUT.
         // A pause may come while the address of the resource is on its way.
-        let spare = (self.terms.hasJournal ? self.kills : self.runs - 1) + (self.hasPaused ? 1 : 0)
+        let spare = (self.terms.hasJournal ? self.kills : self.runs - 1) + (self.pauses.isEmpty ? 0 : 1)
         let isKnown = self.site.model.sendsInterim || resources.allSatisfy { $0.path.hasPrefix("/files/") }
         // The creation of an empty upload completes it, and a redirect after the content asks for it once more.
         guard self.source.length > 0, !self.site.used.contains(.redirectsToGet) else { return }
@@ -132,7 +132,7 @@ extension UploadLife {
 
     /// No bytes are sent again that nothing forced.
     private func judgeBytes() {
-        let isDisturbed = self.network.outages.contains { $0.breaksConnections } || self.hasPaused
+        let isDisturbed = self.network.outages.contains { $0.breaksConnections } || !self.pauses.isEmpty
         guard !self.isMisled, !isDisturbed, self.cancelledAt == nil, self.source.changes.isEmpty,
             self.terms.options.totalTimeout == .zero, !self.faults.hasFaults
         else { return }
@@ -157,11 +157,10 @@ extension UploadLife {
             self.terms.actions.allSatisfy({ if case .cancel(true) = $0.action { false } else { true } })
         else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) where !resource.isSingle {
-            guard let named = self.site.named[path] else { continue }
-            // A name that was on its way when the connection ended, or the user cancelled, is not known.
-            let arrival = named.at + 2 * self.network.roundTrip + 10_000_000
-            let lost = self.site.records[named.request]?.interruptedAt ?? .max
-            guard arrival < min(lost, cancelledAt) else { continue }
+            guard let named = self.site.namedAt[path] else { continue }
+            // A name that was on its way when the user paused or cancelled is not known.
+            let arrival = named + 2 * self.network.roundTrip + 10_000_000
+            guard arrival < cancelledAt, !self.pauses.contains(where: { named...arrival ~= $0 }) else { continue }
             self.result.fail("the cancelled upload is still at \(path)")
         }
     }

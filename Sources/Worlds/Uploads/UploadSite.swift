@@ -16,8 +16,6 @@ final class UploadSite: ReceivingServer {
         var wasInterrupted = false
         /// Whether a response was decided.
         var isAnswered = false
-        /// When the connection ended before that, in nanoseconds.
-        var interruptedAt: Int64?
     }
 
     /// The host of the endpoint, and the one to which it redirects.
@@ -30,8 +28,8 @@ final class UploadSite: ReceivingServer {
     private(set) var statuses: Set<Int> = []
     /// The faults that occurred at least once.
     private(set) var used: Set<UploadQuirk> = []
-    /// When the path of each resource was first named in a response, in nanoseconds, and to which request.
-    private(set) var named: [String: (at: Int64, request: Int)] = [:]
+    /// When the path of each resource was first named in a response, in nanoseconds.
+    private(set) var namedAt: [String: Int64] = [:]
     /// Called with the process that sends content, when some has arrived.
     var onRead: ((Int) -> Void)?
 
@@ -105,7 +103,7 @@ final class UploadSite: ReceivingServer {
             return terms
         case .receive(let interim):
             if let interim {
-                self.note(interim["Location"], request)
+                self.note(interim["Location"])
                 terms.interim.append((104, interim))
             }
         }
@@ -179,7 +177,6 @@ final class UploadSite: ReceivingServer {
 
     func interrupted(_ request: ServerRequest) {
         self.records[request.number]?.wasInterrupted = true
-        self.records[request.number]?.interruptedAt = self.scheduler.now
         self.model.interrupt(request.number)
         self.tell(request, "the connection ended after \(self.records[request.number]?.read ?? 0) bytes")
     }
@@ -320,16 +317,16 @@ final class UploadSite: ReceivingServer {
         self.records[request.number]?.isAnswered = true
         if let head = reply.head {
             self.statuses.insert(head.status)
-            if head.status == 201 { self.note(head.fields["Location"], request) }
+            if head.status == 201 { self.note(head.fields["Location"]) }
         }
         let quirk = self.records[request.number]?.quirk.map { ": \($0.rawValue)" } ?? ""
         self.tell(request, "\(reply.head.map { "\($0.status)" } ?? "nothing")\(quirk)")
         return reply
     }
 
-    private func note(_ location: String?, _ request: ServerRequest) {
+    private func note(_ location: String?) {
         guard let location, location.hasPrefix("/") else { return }
-        self.named[location] = self.named[location] ?? (self.scheduler.now, request.number)
+        self.namedAt[location] = self.namedAt[location] ?? self.scheduler.now
     }
 
     private func tell(_ request: ServerRequest, _ text: @autoclosure () -> String) {

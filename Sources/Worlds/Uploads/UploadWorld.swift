@@ -41,7 +41,8 @@ final class UploadLife: WorldLife {
     var ending: TransferEvent.Kind?
     /// When the user cancelled, in nanoseconds.
     var cancelledAt: Int64?
-    var hasPaused = false
+    /// When the user paused, in nanoseconds.
+    var pauses: [Int64] = []
     /// The number of complete uploads when the run started.
     var completionsBefore = 0
     private var changesLeft: [(moment: UploadTerms.Moment, change: SimulatedSource.Change)] = []
@@ -213,7 +214,7 @@ final class UploadLife: WorldLife {
         guard let command, command.process.isAlive, self.ending == nil else { return }
         self.trace.add("user", action.text)
         switch action {
-        case .pause: self.hasPaused = true
+        case .pause: self.pauses.append(self.scheduler.now)
         case .cancel: self.cancelledAt = self.cancelledAt ?? self.scheduler.now
         case .rate: break
         }

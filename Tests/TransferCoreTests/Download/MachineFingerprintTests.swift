@@ -37,7 +37,7 @@ struct MachineFingerprintTests {
         let history = DownloadHistory()
         #expect(
             self.names(history) == [
-                "ranges", "sources", "restarts", "takesSingleResponse", "target", "baseName", "diversion",
+                "ranges", "sources", "restarts", "takesSingleResponse", "target", "name", "baseName", "diversion",
                 "isResponseDecided", "stream",
             ]
         )
