@@ -12,6 +12,28 @@ private final class Collector: ByteSink {
     func write(_ bytes: [UInt8]) throws(StorageError) { self.bytes.withLock { $0 += bytes } }
 }
 
+/// Accepts some of the bytes at once: none, some, or all of a piece, in turn.
+private final class PromptCollector: ByteSink {
+    let bytes = Mutex<[UInt8]>([])
+    let counts = Mutex((calls: 0, prompt: 0, late: 0))
+
+    func writeAvailable(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> Int {
+        let count = self.counts.withLock { counts in
+            counts.calls += 1
+            let count = bytes.count * (counts.calls % 3) / 2
+            counts.prompt += count
+            return count
+        }
+        self.bytes.withLock { $0 += bytes.prefix(count) }
+        return count
+    }
+
+    func write(_ bytes: [UInt8]) throws(StorageError) {
+        self.counts.withLock { $0.late += bytes.count }
+        self.bytes.withLock { $0 += bytes }
+    }
+}
+
 @Suite("Streams")
 struct StreamTests {
     private let file = Served(length: 300_000)
@@ -28,6 +50,21 @@ struct StreamTests {
         let isSame = sink.bytes.withLock { $0 } == file.bytes
         #expect(isSame)
         #expect(stage.store.counts.smallFiles + stage.store.counts.partialFiles == 0)
+    }
+
+    @Test("a sink takes none, some or all of a piece at once, and the rest on the pool: in order, also after cuts")
+    func prompt() throws {
+        let stage = Stage()
+        let sink = PromptCollector()
+        let file = self.file
+        stage.transport.onStart { file.answer($0, cutAfter: 70_000) }
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished")
+        let isSame = sink.bytes.withLock { $0 } == file.bytes
+        #expect(isSame)
+        let counts = sink.counts.withLock { $0 }
+        #expect(counts.prompt > 0 && counts.late > 0 && counts.prompt + counts.late == Int(file.length))
     }
 
     @Test("a server that sends the file in ranges only, and refuses or shortens the whole", arguments: [true, false])

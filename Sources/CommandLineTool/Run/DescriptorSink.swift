@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
+internal import Synchronization
 internal import TransferCore
 import TransferEngine
 
 /// A descriptor as a file's destination: standard output (`-o -`), a device or a named pipe.
 final class DescriptorSink: ByteSink {
+    /// Ways to write without waiting for a reader.
+    private enum Promptness: UInt8, AtomicRepresentable {
+        /// Every write is prompt: to a regular file, which is no slower than a downloaded one, and to /dev/null.
+        case always
+        /// A pipe takes what there is room for.
+        case whileThereIsRoom
+        /// A terminal, a socket, or a pipe of a system that cannot do this.
+        case never
+    }
+
     private let descriptor: Int32
     private let name: String
+    private let promptness: Atomic<Promptness>
 
     /// Writes to standard output.
     init() {
         self.descriptor = STDOUT_FILENO
         self.name = "standard output"
+        self.promptness = Atomic(Self.promptness(of: STDOUT_FILENO))
     }
 
     /// Opens a device or a named pipe; blocks until the pipe has a reader.
@@ -20,6 +33,7 @@ final class DescriptorSink: ByteSink {
     init(opening path: String) throws(BadValue) {
         self.name = DisplayText.clean(path)
         self.descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+        self.promptness = Atomic(Self.promptness(of: self.descriptor))
         guard self.descriptor >= 0 else {
             throw BadValue("\(self.name) cannot be opened for writing: \(String(cString: strerror(errno)))")
         }
@@ -32,6 +46,37 @@ final class DescriptorSink: ByteSink {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         return [S_IFCHR, S_IFIFO].contains(status.st_mode & S_IFMT)
+    }
+
+    private static func promptness(of descriptor: Int32) -> Promptness {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return .never }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .always
+        case S_IFIFO: return .whileThereIsRoom
+        case S_IFCHR:
+            var null = stat()
+            return stat("/dev/null", &null) == 0 && null.st_rdev == status.st_rdev ? .always : .never
+        default: return .never
+        }
+    }
+
+    func writeAvailable(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> Int {
+        let count: Int
+        switch self.promptness.load(ordering: .relaxed) {
+        case .always: count = systemWrite(self.descriptor, bytes.baseAddress, bytes.count)
+        case .whileThereIsRoom: count = KernelCalls.writeWithoutWaiting(self.descriptor, bytes)
+        case .never: return 0
+        }
+        if count >= 0 { return count }
+        switch errno {
+        case EAGAIN, EINTR: return 0
+        case EPIPE, EIO, ENOSPC, EDQUOT, EFBIG: throw self.error(errno)
+        default:
+            // What this way to write cannot do, the usual one may.
+            self.promptness.store(.never, ordering: .relaxed)
+            return 0
+        }
     }
 
     /// Writes all bytes; blocks while the reader does not read.
@@ -51,8 +96,11 @@ final class DescriptorSink: ByteSink {
             }
             return 0
         }
-        guard failure != 0 else { return }
-        let reason = failure == EPIPE ? "its reader closed it" : String(cString: strerror(failure))
-        throw StorageError(.inputOutput, "writing to \(self.name) failed: \(reason)", errno: failure)
+        if failure != 0 { throw self.error(failure) }
+    }
+
+    private func error(_ number: Int32) -> StorageError {
+        let reason = number == EPIPE ? "its reader closed it" : String(cString: strerror(number))
+        return StorageError(.inputOutput, "writing to \(self.name) failed: \(reason)", errno: number)
     }
 }

@@ -92,6 +92,8 @@ final class DiskPartialFile: PartialFile {
         if let free = FreeSpace.bytes(self.data), missing > free {
             throw FreeSpace.error(needed: missing, free: free, directory: self.directory.path)
         }
+        // In memory there are no extents: every page would be zeroed before it is written.
+        if KernelCalls.isInMemory(self.data.raw) { return }
         let result = KernelCalls.allocateKeepingSize(self.data.raw, length: length)
         guard result != 0, errno == ENOSPC || errno == EDQUOT || errno == EFBIG else { return }
         let error = StorageError(errno: errno, otherwise: .noSpace, "cannot reserve \(length) bytes for", self.path)

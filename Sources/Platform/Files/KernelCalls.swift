@@ -25,11 +25,16 @@ package enum KernelCalls {
     private typealias CopyRange =
         @convention(c) (Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32) -> Int
 
+    private typealias Filesystem = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+    private typealias WriteVector = @convention(c) (Int32, UnsafePointer<iovec>, Int32, Int, Int32) -> Int
+
     private static func address(_ name: String) -> UnsafeMutableRawPointer? {
         self.isAvailable ? dlsym(nil, name) : nil
     }
 
     private static let copyCall = unsafeBitCast(Self.address("copy_file_range"), to: CopyRange?.self)
+    private static let filesystemCall = unsafeBitCast(Self.address("fstatfs"), to: Filesystem?.self)
+    private static let writeCall = unsafeBitCast(Self.address("pwritev2"), to: WriteVector?.self)
     private static let renameCall = unsafeBitCast(Self.address("renameat2"), to: Rename?.self)
     private static let syncCall = unsafeBitCast(Self.address("syncfs"), to: SyncFilesystem?.self)
     private static let allocateCall = unsafeBitCast(Self.address("fallocate"), to: Allocate?.self)
@@ -37,6 +42,20 @@ package enum KernelCalls {
     private static let getOpenAttributeCall = unsafeBitCast(Self.address("fgetxattr"), to: GetOpenAttribute?.self)
     private static let removeAttributeCall = unsafeBitCast(Self.address("fremovexattr"), to: RemoveAttribute?.self)
     private static let setAttributeCall = unsafeBitCast(Self.address("fsetxattr"), to: SetAttribute?.self)
+
+    // MARK: Pipes
+
+    /// Writes to a pipe as much as there is room for, without waiting (`RWF_NOWAIT` of pwritev2(2); for pipes since Linux 6.4).
+    ///
+    /// `O_NONBLOCK` would do the same, but is a property of the pipe's end, which other processes may share.
+    ///
+    /// - Returns: The number of bytes, or -1 with `errno`: `EAGAIN` if there is no room.
+    package static func writeWithoutWaiting(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        guard let call = self.writeCall else { return Int(self.unsupported()) }
+        // The system does not write to the bytes.
+        var vector = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+        return call(descriptor, &vector, 1, -1, 0x8)
+    }
 
     // MARK: Files and names
 
@@ -93,6 +112,18 @@ package enum KernelCalls {
         if let simulation = FileCalls.simulation { return simulation.syncFilesystem(descriptor) }
         guard let syncCall else { return self.unsupported() }
         return syncCall(descriptor)
+    }
+
+    /// Whether a file is in a file system of the system's memory (tmpfs(5), ramfs).
+    package static func isInMemory(_ descriptor: Int32) -> Bool {
+        guard FileCalls.simulation == nil, let call = self.filesystemCall else { return false }
+        // The structure begins with the type, a word, and has less than 32 words on all architectures.
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: 32) { words in
+            words.initialize(repeating: 0)
+            guard let start = words.baseAddress, call(descriptor, start) == 0 else { return false }
+            // TMPFS_MAGIC and RAMFS_MAGIC of statfs(2).
+            return [0x0102_1994, 0x8584_58F6].contains(UInt32(truncatingIfNeeded: words[0]))
+        }
     }
 
     /// fallocate(2) with `FALLOC_FL_KEEP_SIZE`.

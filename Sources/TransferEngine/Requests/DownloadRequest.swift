@@ -196,4 +196,15 @@ public protocol BodyReceiver: AnyObject, Sendable {
 public protocol ByteSink: AnyObject, Sendable {
     /// Writes all the bytes; may block. Called on a `BlockingPool` thread, one call at a time.
     func write(_ bytes: [UInt8]) throws(StorageError)
+
+    /// Writes the first of the bytes, as many as are accepted without blocking; called on the event loop, never during
+    /// ``write(_:)``.
+    ///
+    /// - Returns: The number of bytes written; the others are passed to ``write(_:)``. By default none.
+    func writeAvailable(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> Int
+}
+
+extension ByteSink {
+    /// Writes nothing.
+    public func writeAvailable(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> Int { 0 }
 }

@@ -140,9 +140,7 @@ extension DownloadRun {
         if count == 0, skip > 0 { return self.received(rest, on: exchange) }
         let new = rest.part(0..<count)
         switch self.options.destination {
-        case .stream(let sink):
-            self.write(new, of: rest.count, to: sink, exchange)
-            return self.reading(exchange)
+        case .stream(let sink): return self.write(new, of: rest.count, to: sink, exchange, now)
         case .memory(let receiver): return self.hand(new, of: rest.count, to: receiver, exchange, now)
         case .file: return .close
         }
@@ -173,27 +171,44 @@ extension DownloadRun {
         return self.host.isThrottling ? self.throttle(exchange, bytes.count, now) : .read
     }
 
-    /// Writes bytes to the sink on the pool; reading is paused until then.
+    /// Writes bytes to the sink: as many as it takes at once here, the others on the pool; reading is paused until then.
     private func write(
         _ bytes: UnsafeRawBufferPointer,
         of arrived: Int,
         to sink: any ByteSink,
-        _ exchange: DownloadExchange
-    ) {
-        let copy = Array(bytes)
+        _ exchange: DownloadExchange,
+        _ now: Int64
+    ) -> ReadDecision {
+        let count = bytes.count
+        let written: Int
+        do throws(StorageError) {
+            // Bytes of an earlier request may be waiting: these follow them.
+            written = self.line.isBusy ? 0 : try sink.writeAvailable(bytes)
+        } catch {
+            self.handle { $0.failed(TransferFailure(error)) }
+            return .close
+        }
+        self.advanceStream(bytes.part(0..<written), exchange)
+        if written == count {
+            self.handle { $0.wrote(count, of: arrived, exchange.number, now) }
+            if exchange.isClosed { return .close }
+            return self.host.isThrottling ? self.throttle(exchange, count, now) : .read
+        }
+        let rest = Array(bytes.part(written..<count))
         self.state.withLock { $0.machine.paused(exchange.number) }
         self.line.run {
             do throws(StorageError) {
-                try sink.write(copy)
+                try sink.write(rest)
             } catch {
                 return self.handle { $0.failed(TransferFailure(error)) }
             }
-            copy.withUnsafeBytes { self.advanceStream($0, exchange) }
-            self.handle { $0.wrote(copy.count, of: arrived, exchange.number, self.now) }
+            rest.withUnsafeBytes { self.advanceStream($0, exchange) }
+            self.handle { $0.wrote(count, of: arrived, exchange.number, self.now) }
             let now = self.now
-            if self.host.isThrottling, case .pause = self.throttle(exchange, copy.count, now) { return }
+            if self.host.isThrottling, case .pause = self.throttle(exchange, count, now) { return }
             self.resume(exchange)
         }
+        return self.reading(exchange)
     }
 
     private func advanceStream(_ bytes: UnsafeRawBufferPointer, _ exchange: DownloadExchange) {
