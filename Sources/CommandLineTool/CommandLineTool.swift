@@ -35,7 +35,7 @@ public enum CommandLineTool {
     static func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
         if let message = UnknownCommand.message(for: arguments) { return (ExitStatus.usage, "", message + "\n") }
         do {
-            var command = try MartletCommand.parseAsRoot(arguments)
+            var command = try self.parse(arguments)
             try command.run()
             return (ExitStatus.success, "", "")
         } catch let code as ExitCode {
@@ -50,6 +50,18 @@ public enum CommandLineTool {
             return MartletCommand.exitCode(for: error).isSuccess
                 ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text)
         }
+    }
+
+    /// Parses the arguments of a command alone: the options of all others need not be described for that.
+    ///
+    /// A message, or a help, names the whole command: it is left to the root command, which parses once more.
+    private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
+        if let type = MartletCommand.command(arguments.first),
+            let command = try? type.parse(Array(arguments.dropFirst()))
+        {
+            return command
+        }
+        return try MartletCommand.parseAsRoot(arguments)
     }
 
     /// The message for a value that a command cannot use.
