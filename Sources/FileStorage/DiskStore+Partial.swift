@@ -145,6 +145,10 @@ extension DiskStore {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old.path)
         }
         let (from, to) = (PartialNames(old.name), PartialNames(new.name))
+        // Locked: another process may have begun to write it.
+        guard let moved = try self.openJournal(directory, from)?.0 else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old.path)
+        }
         // Locked until its name is that of the other journal.
         var replaced: FileDescriptor?
         if case .ours = try self.survey(new).partial {
@@ -162,6 +166,7 @@ extension DiskStore {
         }
         self.losses.move(directory.path(from.journal), to: directory.path(to.journal))
         _ = replaced?.close()
+        _ = moved.close()
         try directory.sync()
     }
 

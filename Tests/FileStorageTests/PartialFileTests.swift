@@ -309,6 +309,19 @@ import TransferEngine
         #expect(try self.store.extents(old) == [0..<5])
     }
 
+    @Test func aPartialFileThatAnotherProcessWritesIsNotMoved() throws {
+        let (old, new) = (self.directory.target("f"), self.directory.target("f.new"))
+        let older = try self.store.createPartial(old, facts: someFacts)
+        try older.put(pattern(10), at: 0)
+        older.keep()
+        let other = try DiskStore().createPartial(new, facts: someFacts)
+        try other.put(pattern(20), at: 0)
+        #expect(failure { try self.store.movePartial(new, to: old) }?.code == .inUse)
+        #expect(try self.store.extents(old) == [0..<10])
+        #expect(try other.commit(as: new, length: 20, CommitOptions()) == nil)
+        #expect(self.directory.contents("f.new") == pattern(20))
+    }
+
     @Test func aMoveThatAKillInterruptedIsRepeated() throws {
         let (old, new) = (self.directory.target("f"), self.directory.target("f.new"))
         let older = try self.store.createPartial(old, facts: someFacts)

@@ -38,8 +38,10 @@ extension ShardDirectory {
             // The lines of a report that was sorted are in another order.
             let end = try Self.end(of: last.shard, report.path, file), end < archive
         else { return nil }
-        // First the end of the archive: readers stop there, and the next run removes the rest if this one is killed.
+        // First the end of the archive, durably: readers stop there, and the next run removes the rest if this one is killed,
+        // or the machine loses its power.
         var number = TarFormat.end.withUnsafeBytes { file.write($0, at: end) }
+        if number == 0 { number = file.sync() }
         if number == 0 { number = file.truncate(end + Int64(TarFormat.end.count)) }
         if number == 0 { number = file.sync() }
         guard number == 0 else { throw StorageError(errno: number, otherwise: .inputOutput, "cannot shorten", path) }

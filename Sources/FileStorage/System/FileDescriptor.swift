@@ -97,7 +97,7 @@ package final class FileDescriptor: Sendable {
         return times.withUnsafeBufferPointer { FileCalls.futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
     }
 
-    /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file.
+    /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file, or may be.
     ///
     /// The lock ends with the descriptor, so that a killed process leaves none. On filesystems without locks, this
     /// succeeds without a lock.
@@ -106,10 +106,12 @@ package final class FileDescriptor: Sendable {
         while FileLock.lock(self.raw) != 0 {
             switch errno {
             case EINTR: break
-            // Without memory for the lock it is unknown who has it: two processes must not write the same file.
-            case ENOMEM where attempts < 16: attempts += 1
-            case EAGAIN, EACCES, ENOMEM: return EAGAIN
-            default: return 0
+            case EAGAIN, EACCES: return EAGAIN
+            case ENOLCK, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP: return 0
+            // It is unknown who has it, and two processes must not write one file.
+            default:
+                if attempts == 16 { return EAGAIN }
+                attempts += 1
             }
         }
         return 0

@@ -192,6 +192,8 @@ package struct OlderPartial: Sendable {
     package var target: FileTarget
     /// The number of its bytes.
     package var bytes: Int64
+    /// Whether the run writes its own file elsewhere, because the name of the second one was taken.
+    package var isApart = false
     /// The second partial file.
     package var newer: FileTarget { Self.beside(self.target) }
 

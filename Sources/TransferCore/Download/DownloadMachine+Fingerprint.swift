@@ -27,6 +27,7 @@ extension DownloadMachine {
         hasher.combine(self.connections.dismissals)
         hasher.combine(self.older?.target)
         hasher.combine(self.older?.bytes)
+        hasher.combine(self.older?.isApart)
         hasher.combine(self.holdsWrongBytes)
         hasher.combine(self.isNewerWrong)
         self.combinePhase(into: &hasher)

@@ -175,7 +175,13 @@ extension DownloadMachine {
     package mutating func storageFailed(_ error: StorageError) -> [DownloadAction] {
         if case .opening(.creating) = self.phase, error.code == .exists || error.code == .inUse {
             // Another process created a partial file of this name since the survey.
-            if self.older == nil { self.emit(.survey(self.name.target)) } else { self.useNextName(error.message) }
+            if self.older == nil {
+                self.emit(.survey(self.name.target))
+            } else {
+                // What is beside the older file is not this run's. Another process may let it take the older one's place.
+                if error.code == .inUse { self.older = nil } else { self.older?.isApart = true }
+                self.useNextName(error.message)
+            }
         } else {
             self.end(self.outcome(TransferFailure(error)))
         }

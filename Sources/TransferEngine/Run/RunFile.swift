@@ -67,6 +67,7 @@ enum RunFile: Sendable {
         guard let older = ending.older else { return }
         let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
         if isCancelled { try? store.discardPartial(older.target) }
+        if older.isApart { return }
         if !isCancelled, ending.newerIsLonger {
             try? store.movePartial(older.newer, to: older.target)
         } else {

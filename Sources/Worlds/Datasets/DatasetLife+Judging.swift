@@ -139,16 +139,17 @@ extension DatasetLife {
             let named = reported[name] ?? []
             // Until the next run, the last one of a killed process may be in no report.
             if named.isEmpty, !isComplete, name == shards.last { continue }
-            guard let bytes = self.disk.contents("\(Self.shards)/\(name)"), let members = TarWalk.members(bytes) else {
+            // Nor may the last of its rows be, if the power was lost between its name and its lines; the next run removes
+            // them, and while it does, they follow the end of the archive.
+            let mayHaveRest = !isComplete && name == shards.last && self.powerLosses > 0
+            guard let bytes = self.disk.contents("\(Self.shards)/\(name)"),
+                let members = TarWalk.members(bytes, most: mayHaveRest ? 2 * named.count : nil)
+            else {
                 self.result.fail("\(name) is not a whole archive")
                 continue
             }
             let rows = self.rows(of: members, in: bytes, name)
             if rows.count != Set(rows).count { self.result.fail("\(name) has a row twice: \(rows)") }
-            // Nor may the last of its rows be, if the power was lost between its name and its lines.
-            if !isComplete, self.powerLosses > 0, name == shards.last, Set(rows.prefix(named.count)) == named {
-                continue
-            }
             if Set(rows) != named {
                 self.result.fail("\(name) has the rows \(rows), and the report names \(named.sorted())")
             }

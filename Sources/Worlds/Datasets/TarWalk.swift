@@ -10,11 +10,16 @@ enum TarWalk {
     }
 
     /// The members of a complete archive; `nil` if it is damaged or has no end.
-    static func members(_ bytes: [UInt8]) -> [Member]? {
+    ///
+    /// - Parameters:
+    ///   - bytes: The archive.
+    ///   - most: The number of members after which the rest does not matter; `nil` for all.
+    static func members(_ bytes: [UInt8], most: Int? = nil) -> [Member]? {
         var members: [Member] = []
         var position = 0
         var longName: String?
         while position + 512 <= bytes.count {
+            if members.count == most { return members }
             let block = Array(bytes[position..<position + 512])
             if block.allSatisfy({ $0 == 0 }) {
                 let rest = bytes[position...]

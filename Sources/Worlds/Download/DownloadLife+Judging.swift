@@ -124,7 +124,9 @@ extension DownloadLife {
         }
         // Others take names, and damaged files keep theirs, but not as many as there are attempts.
         let parts = completion.path.split(separator: "/").last?.split(separator: ".") ?? []
-        if let number = parts.dropFirst().first.flatMap({ Int($0) }), number > 9 { self.result.fail("\(completion.path): nobody has taken \(number) names") }
+        if let number = parts.dropFirst().first.flatMap({ Int($0) }), number > 9 {
+            self.result.fail("\(completion.path): nobody has taken \(number) names")
+        }
         if site.isHonest, !isRight { self.result.fail("an honest site's file is wrong") }
     }
 

@@ -153,7 +153,7 @@ extension UploadLife {
     private func judgeCancellation() {
         guard case .cancelled? = self.ending, let cancelledAt, self.kills == 0, self.site.used.isEmpty,
             self.network.outages.isEmpty, self.network.shortageOneIn == 0, self.network.staleOneIn == 0,
-            !self.faults.hasFaults,
+            !self.faults.hasFaults, self.source.changes.isEmpty,
             self.terms.actions.allSatisfy({ if case .cancel(true) = $0.action { false } else { true } })
         else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) where !resource.isSingle {

@@ -70,6 +70,12 @@ struct DownloadMachineDifferenceTests {
         #expect(beside.whole(2, tag: nil) == "partial f.martlet-new keeping")
         // Its name is taken: the older file is this transfer's own, so it is not awaited.
         #expect(beside.feed { $0.storageFailed(StorageError(.exists, "taken")) } == "next f")
+        #expect(beside.machine.older?.isApart == true)
+        // Another process writes there, and may let its file take the older one's place: neither is touched.
+        let other = self.contradicted()
+        other.whole(2, tag: nil)
+        #expect(other.feed { $0.storageFailed(StorageError(.inUse, "taken")) } == "next f")
+        #expect(other.machine.older == nil)
     }
 
     @Test("bytes whose difference cannot be recorded are given up, also if the run has ended with it")
