@@ -9,11 +9,12 @@ enum TarWalk {
         var range: Range<Int>
     }
 
-    /// The members of a complete archive; `nil` if it is damaged or has no end.
+    /// Reads the members of a complete archive.
     ///
     /// - Parameters:
     ///   - bytes: The archive.
     ///   - most: The number of members after which the rest does not matter; `nil` for all.
+    /// - Returns: The members; `nil` if the archive is damaged or has no end.
     static func members(_ bytes: [UInt8], most: Int? = nil) -> [Member]? {
         var members: [Member] = []
         var position = 0
