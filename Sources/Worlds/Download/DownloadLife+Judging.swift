@@ -228,9 +228,9 @@ extension DownloadLife {
         }
     }
 
-    /// A download restarts: the third time the user is told that the address alternates between two versions.
+    /// A download restarts: the third time because of another version the user is told that the address alternates.
     func restarts(_ site: Site, _ note: String) {
-        site.restarts.count += 1
+        if note.contains(" changed from ") { site.restarts.count += 1 }
         if note.contains("serves several versions") { site.restarts.areExplained = true }
         guard site.alternates, Set(site.versionOfNode).count == 2, site.restarts.count == 3,
             !site.restarts.areExplained, self.killed == 0, !self.faults.hasFaults, self.hands.isEmpty
