@@ -188,7 +188,7 @@ extension DownloadRun {
             self.handle { $0.failed(TransferFailure(error)) }
             return .close
         }
-        self.advanceStream(bytes.part(0..<written), exchange)
+        if written > 0 { self.advanceStream(bytes.part(0..<written), exchange) }
         if written == count {
             self.handle { $0.wrote(count, of: arrived, exchange.number, now) }
             if exchange.isClosed { return .close }
