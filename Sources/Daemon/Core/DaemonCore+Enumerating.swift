@@ -25,11 +25,13 @@ extension DaemonCore {
         var (records, last): ([TransferRecord], Int64?) = ([], max(0, key))
         while let number = last, records.count < query.most {
             let limit = query.most - records.count
+            let running = self.activeIDs(session)
             let page = try await self.read { [stored] (reader) throws(QueueStoreError) in
                 try reader.matching(limit, behind: number, in: stored, session: session)
             }
             last = page.next
-            records += page.transfers.map { self.keyed($0) }.filter { states.contains($0.state) }
+            let transfers = try await self.afterEnds(page.transfers, running)
+            records += transfers.map { self.keyed($0) }.filter { states.contains($0.state) }
         }
         return records
     }

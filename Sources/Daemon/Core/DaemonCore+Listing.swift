@@ -20,10 +20,15 @@ extension DaemonCore {
 
     /// Returns one transfer.
     package func record(_ id: GID) async throws(ControlError) -> TransferRecord {
+        let wasLive = self.lanes.values.contains { $0.live[id] != nil }
         let (stored, place) = try await self.read { (reader) throws(QueueStoreError) in
             (try reader.transfer(id), try reader.place(of: id))
         }
         guard let stored else { throw ControlError(.notFound, "the transfer \(id) does not exist") }
+        // It has ended since its row was read.
+        if wasLive, self.hasLeft(stored), !self.lanes.values.contains(where: { $0.live[id] != nil }) {
+            return try await self.record(id)
+        }
         var record = self.record(stored)
         record.position = stored.state.isEnd ? nil : place
         return record
@@ -100,10 +105,10 @@ extension DaemonCore {
         _ limit: Int,
         _ isBackward: Bool
     ) async throws(ControlError) -> [TransferRecord] {
-        let found = try await self.read { (reader) throws(QueueStoreError) in
+        let found = try await self.readRows { (reader) throws(QueueStoreError) in
             try reader.transfers(in: states, session: session, offset: offset, limit: limit, fromEnd: isBackward)
         }
-        return found.map { self.record($0) }
+        return found.filter { states.contains($0.state) }.map { self.record($0) }
     }
 
     /// Returns a page of the transfers in some states, without the transfers in `left`.
@@ -115,7 +120,7 @@ extension DaemonCore {
         _ limit: Int,
         _ isBackward: Bool
     ) async throws(ControlError) -> [TransferRecord] {
-        let found = try await self.read { (reader) throws(QueueStoreError) in
+        let found = try await self.readRows { (reader) throws(QueueStoreError) in
             // The stored offset: the requested one plus the number of skipped transfers before it.
             var raw = offset
             let places = try reader.places(of: left, in: states, session: session, fromEnd: isBackward)

@@ -10,7 +10,7 @@ extension DaemonCore {
         let filter = self.filter(query)
         let (offset, isBackward) = query.place
         let (order, limit) = (query.order, query.limit)
-        let found = try await self.read { (reader) throws(QueueStoreError) in
+        let found = try await self.readRows { (reader) throws(QueueStoreError) in
             try reader.transfers(
                 matching: filter,
                 order: order,
@@ -19,7 +19,7 @@ extension DaemonCore {
                 isBackward: isBackward
             )
         }
-        return found.map { self.record($0) }
+        return found.map { self.record($0) }.filter { filter.states.contains($0.state) }
     }
 
     /// Returns the counts of the transfers that match a query's session and words.

@@ -41,6 +41,7 @@ extension DownloadMachine {
         case .compared: self.takeRange(index, head, response, range, total, basis: nil, now)
         case .needsOverlap:
             self.requestOverlap(index, run: fetching.planner.run(before: range.lowerBound + request.overlap), now)
+        case .needsPrecedingBytes: self.requestFirstPiece(index, fetching, now)
         case .refused(let reason): self.refuse(index, reason, now)
         }
     }
@@ -186,6 +187,17 @@ extension DownloadMachine {
         if hasAsked || self.requests[index].isEndProbe {
             return self.refuse(index, "the server's parts are too short to compare them with the received data", now)
         }
+        self.relaunch(index, now)
+    }
+
+    /// Requests the first missing piece instead of one that no held bytes precede, and with which nothing can be compared.
+    ///
+    /// The request was sent while another one was going to deliver the bytes before it.
+    private mutating func requestFirstPiece(_ index: Int, _ fetching: Fetching, _ now: Int64) {
+        guard self.requests.count == 1, fetching.planner.heldPrefix > 0 else {
+            return self.refuse(index, "no preceding bytes are available for a comparison", now)
+        }
+        self.history.ranges.wantsOverlap = true
         self.relaunch(index, now)
     }
 

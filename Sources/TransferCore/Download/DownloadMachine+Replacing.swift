@@ -302,7 +302,7 @@ extension DownloadMachine {
             self.history.ranges.wantsOverlap = true
             return self.relaunch(index, now)
         case .compared: break
-        case .needsOverlap, .refused:
+        case .needsOverlap, .needsPrecedingBytes, .refused:
             let reason = if case .refused(let text) = continuation { text } else { "too little of it was received" }
             return self.restart(index, "the server does not resume: \(reason)", now)
         }

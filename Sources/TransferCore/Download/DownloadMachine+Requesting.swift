@@ -56,7 +56,8 @@ extension DownloadMachine {
 
     private mutating func assignPiece(to request: inout FetchRequest) {
         let minimum = self.terms.minimumSplit
-        guard let piece = self.fetching?.planner.assign(to: request.number, minimumSplit: minimum),
+        let isAlone = self.requests.isEmpty && self.wantedConnections == 1
+        guard let piece = self.fetching?.planner.assign(to: request.number, minimumSplit: minimum, joining: isAlone),
             case .fetching(let fetching) = self.phase
         else { return }
         let isWhole = piece.start == 0 && piece.end == (fetching.planner.length ?? Int64.max)

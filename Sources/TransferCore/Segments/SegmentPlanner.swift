@@ -99,13 +99,23 @@ package struct SegmentPlanner: Sendable {
 
     /// Assigns the first unowned piece to a connection, or half of the remainder of the piece with the most bytes left.
     ///
+    /// - Parameters:
+    ///   - connection: The connection.
+    ///   - minimumSplit: The least number of bytes worth a connection.
+    ///   - isJoining: Whether unowned pieces that follow without a gap become part of its piece, because no other connection
+    ///     will fetch them at the same time.
     /// - Returns: Its piece, or `nil` if no remainder is worth another connection.
-    package mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
+    package mutating func assign(
+        to connection: Connection,
+        minimumSplit: Int64,
+        joining isJoining: Bool = false
+    ) -> Piece? {
         precondition(self.piece(of: connection) == nil, "connection \(connection) already has a piece")
         let free = self.pieces.indices.filter { self.pieces[$0].owner == nil }
         if let index = free.min(by: { self.pieces[$0].start < self.pieces[$1].start }) {
             self.pieces[index].owner = connection
-            return self.pieces[index]
+            if isJoining { self.reclaim(for: connection, upTo: .max) }
+            return self.piece(of: connection)
         }
         guard
             let index = self.pieces.indices

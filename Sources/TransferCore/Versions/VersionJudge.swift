@@ -117,6 +117,8 @@ package enum VersionJudge {
         /// Only a comparison can show that it is the same version, and its overlap is too short: the range must be
         /// requested again, starting ``overlap`` bytes earlier.
         case needsOverlap
+        /// Only a comparison can show that it is the same version, and no held bytes precede its range.
+        case needsPrecedingBytes
         /// Its bytes may not be used; the text states the reason.
         case refused(String)
     }
@@ -143,12 +145,12 @@ package enum VersionJudge {
         case .same(let consistency):
             guard self.requiresComparison(held) else { return .accepted(consistency) }
             if isAdditional { return .refused("its bytes have to be compared first") }
-            if run == 0 { return .refused("no preceding bytes are available for a comparison") }
+            if run == 0 { return .needsPrecedingBytes }
             return overlap >= min(self.overlap, run) ? .accepted(consistency) : .needsOverlap
         case .different(let reason): return .refused(reason)
         case .comparable:
             if isAdditional { return .refused("there is no evidence that it is the same version") }
-            if run == 0 { return .refused("no preceding bytes are available for a comparison") }
+            if run == 0 { return .needsPrecedingBytes }
             return overlap >= min(self.overlap, run) ? .compared : .needsOverlap
         }
     }

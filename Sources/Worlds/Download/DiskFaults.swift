@@ -21,8 +21,11 @@ final class DiskFaults {
     private var syncs = 0
     private var calls = 0
     private var changes = 0
-    /// Whether a sync failed, and then what would have told the next process of it, and what would have deleted the file.
+    /// Whether a sync failed, and then what would have told the next process of it, and what would have deleted the file;
+    /// or whether the process was killed before it could do either.
     private(set) var hidesLosses = false
+    /// The process whose newest change was a sync that failed.
+    private var toldOfLosses: Int?
     /// Whether the file system was full or read-only for some time.
     private(set) var wasLimited = false
 
@@ -81,6 +84,17 @@ final class DiskFaults {
     var hasFaults: Bool { !self.faults.isEmpty || self.failingOpen > 0 || self.wasLimited || self.failingSync > 0 }
 
     func fault(_ call: DiskCall) -> DiskFault {
+        if let told = self.toldOfLosses, told != call.process { self.hidesLosses = true }
+        let fault = self.decide(call)
+        if case .error = fault, call.name.contains("sync") {
+            self.toldOfLosses = call.process
+        } else if call.changes || self.toldOfLosses != call.process {
+            self.toldOfLosses = nil
+        }
+        return fault
+    }
+
+    private func decide(_ call: DiskCall) -> DiskFault {
         self.calls += 1
         if call.changes { self.changes += 1 }
         if self.failingSync > 0, call.name.contains("sync") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Dispatch
 import Martlet
 import QueueStore
 import Testing
@@ -30,6 +31,28 @@ struct CoreRunningTests {
         #expect(record.bytes == Self.length && record.total == Self.length && record.ended != nil)
         let counts = harness.core.counts
         #expect(counts.finished == 1 && counts.waiting == 0 && counts.active == 0 && counts.endedInAll == 1)
+        await harness.stop()
+    }
+
+    @Test("A transfer that ends while its row is read is listed with its end, not as waiting")
+    func endsWhileRead() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"))
+        try await harness.events.wait("started \(id)")
+        let hasEnded = DispatchSemaphore(value: 0)
+        let reading = Task {
+            try await harness.core.readRows { (reader) throws(QueueStoreError) in
+                let rows = try reader.transfers(in: [.waiting], session: nil, offset: 0, limit: 9, fromEnd: false)
+                gate.open()
+                hasEnded.wait()
+                return rows
+            }
+        }
+        try await harness.events.wait("finished \(id)")
+        hasEnded.signal()
+        #expect(try await reading.value.map(\.state) == [.finished])
         await harness.stop()
     }
 

@@ -512,6 +512,21 @@ struct DownloadMachineConnectionTests {
         #expect(words.hasPrefix("close 1, release a") && h.machine.history.sources.bad.contains(0))
     }
 
+    @Test("a response that no held bytes precede is asked for again where the missing bytes begin, not as the whole")
+    func noPrecedingBytes() {
+        let h = Harness(Self.two) { $0.connections = .fixed(3) }
+        h.slotLimit = 3
+        h.resume(Harness.facts(), [0..<100_000])
+        #expect(h.part(1, 100_000..<Self.length).hasSuffix("2:GET b/f 550000-, 3:GET a/f 325000-549999 if x"))
+        #expect(h.lost(1) == "close 1, release a, 4:GET b/f 34464-324999 overlap 65536")
+        h.part(4, 34_464..<325_000)
+        h.body(4, 65_536)
+        h.lost(3)
+        h.body(4, 225_000)
+        h.done(4)
+        #expect(h.part(2, 550_000..<Self.length) == "close 2, 5:GET b/f 259464- overlap 65536")
+    }
+
     @Test("a mirror with another file is not used any more")
     func disagrees() {
         let h = Harness(Self.two) { $0.connections = .fixed(2) }

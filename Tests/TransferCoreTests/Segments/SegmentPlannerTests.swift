@@ -91,6 +91,18 @@ struct SegmentPlannerTests {
         #expect(result52)
     }
 
+    @Test("a connection that stays alone takes the unowned pieces that follow without a gap")
+    func joining() {
+        var planner = SegmentPlanner(length: 1000, have: [0..<100, 900..<950])
+        for connection in 1...3 { _ = planner.assign(to: connection, minimumSplit: 10) }
+        for connection in 1...3 { planner.release(connection) }
+        #expect(planner.pieces.map(\.start).sorted() == [100, 500, 950])
+        let piece = planner.assign(to: 4, minimumSplit: 10, joining: true)
+        #expect(piece?.start == 100 && piece?.end == 900)
+        let last = planner.assign(to: 5, minimumSplit: 10, joining: true)
+        #expect(last?.start == 950 && last?.end == 1000)
+    }
+
     @Test("a length that contradicts what is there is refused")
     func length() {
         var planner = SegmentPlanner(length: nil)
@@ -129,7 +141,7 @@ struct SegmentPlannerTests {
             steps += 1
             guard steps < 100_000 else { break }
             if live.isEmpty || (live.count < 8 && Int.random(in: 0..<4, using: &random) == 0) {
-                if let piece = planner.assign(to: next, minimumSplit: 10) {
+                if let piece = planner.assign(to: next, minimumSplit: 10, joining: Bool.random(using: &random)) {
                     live[next] = piece.start
                     next += 1
                 }

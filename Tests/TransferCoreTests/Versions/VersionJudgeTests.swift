@@ -146,6 +146,7 @@ struct VersionJudgeTests {
         case .accepted(let consistency): "accepted by \(consistency.rawValue)"
         case .compared: "compared"
         case .needsOverlap: "needs overlap"
+        case .needsPrecedingBytes: "needs preceding bytes"
         case .refused: "refused"
         }
     }
@@ -157,7 +158,7 @@ struct VersionJudgeTests {
         #expect(self.continuation(response, after: held, overlap: 65_535) == "needs overlap")
         #expect(self.continuation(response, after: held, overlap: 65_536) == "compared")
         #expect(self.continuation(response, after: held, overlap: 500, run: 500) == "compared")
-        #expect(self.continuation(response, after: held, overlap: 0, run: 0) == "refused")
+        #expect(self.continuation(response, after: held, overlap: 0, run: 0) == "needs preceding bytes")
         #expect(self.continuation(self.facts("\"y\""), after: self.facts("\"x\""), overlap: 65_536) == "refused")
     }
 

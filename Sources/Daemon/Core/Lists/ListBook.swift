@@ -9,6 +9,8 @@ internal import Synchronization
 final class ListBook: Sendable {
     private struct Entry {
         var list: SpooledList
+        /// The transfers that ran when it was made.
+        var running: Set<GID>
         var used: ContinuousClock.Instant
     }
 
@@ -17,24 +19,24 @@ final class ListBook: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// Adds a list and returns its name.
-    func add(_ list: SpooledList, now: ContinuousClock.Instant = .now) -> String {
+    /// Adds a list, with the transfers that ran when it was made, and returns its name.
+    func add(_ list: SpooledList, running: Set<GID>, now: ContinuousClock.Instant = .now) -> String {
         let name = GID.random().description
         self.entries.withLock { entries in
             entries = entries.filter { now - $0.value.used < Self.idleTime }
             if entries.count >= Self.most, let oldest = entries.min(by: { $0.value.used < $1.value.used }) {
                 entries[oldest.key] = nil
             }
-            entries[name] = Entry(list: list, used: now)
+            entries[name] = Entry(list: list, running: running, used: now)
         }
         return name
     }
 
-    /// Returns a list and updates the time of its last use.
-    func list(_ name: String, now: ContinuousClock.Instant = .now) -> SpooledList? {
+    /// Returns a list, with the transfers that ran when it was made, and updates the time of its last use.
+    func list(_ name: String, now: ContinuousClock.Instant = .now) -> (SpooledList, running: Set<GID>)? {
         self.entries.withLock { entries in
             entries[name]?.used = now
-            return entries[name]?.list
+            return entries[name].map { ($0.list, $0.running) }
         }
     }
 
