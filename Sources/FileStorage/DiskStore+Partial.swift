@@ -55,7 +55,8 @@ extension DiskStore {
             let path = directory.path(names.part)
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
         }
-        let size = Int64(try data.requiredStatus(of: directory.path(names.part)).st_size)
+        let status = try data.requiredStatus(of: directory.path(names.part))
+        let size = Int64(status.st_size)
         if contents.state == .begun, size > 0 {
             throw StorageError(
                 .cannotOpen,
@@ -63,14 +64,13 @@ extension DiskStore {
             )
         }
         var isClaimed = false
-        if let status = data.status(),
-            let reason = try self.mismatch(contents, data, status, path: directory.path(names.part))
-        {
+        if let reason = try self.mismatch(contents, data, status, path: directory.path(names.part)) {
             guard claiming else { throw StorageError(.badJournal, reason) }
             isClaimed = true
             // Only the caller's digest counts.
             contents.facts.representationDigest = nil
         }
+        let isShorter = contents.slots.contains { $0.durable > size }
         contents.slots = self.believed(contents, size: size, in: directory.path(names.journal))
         let journal = JournalFile(file, layout: contents.layout)
         if !isClaimed, size == 0 || contents.pairing == nil {
@@ -91,6 +91,9 @@ extension DiskStore {
         // First the marks, then the boot ID under which they are valid.
         try partial.check(partial.table.rewrite(contents.slots), "cannot write the journal of")
         try partial.check(journal.store(self.bootID), "cannot write the journal of")
+        // A journal that vouches for more bytes than the file has must not come back after a power loss: it would vouch for
+        // bytes that are written from now on.
+        if isShorter { try partial.check(journal.sync(), "cannot write the journal of") }
         journal.store(.active)
         self.losses.forget(directory.path(names.journal))
         return partial

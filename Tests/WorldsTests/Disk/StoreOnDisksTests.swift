@@ -108,6 +108,56 @@ struct StoreOnDisksTests {
         }
     }
 
+    @Test("A journal that vouches for more than the file has does not come back after a loss of power")
+    func forgetsLostBytes() throws {
+        for seed in UInt64(0)..<100 {
+            let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
+            disk.order = .independent
+            disk.process = 1
+            let target = FileTarget(directory: "/data", name: "f")
+            try FileCalls.simulating(disk) {
+                let file = try DiskStore().createPartial(target, facts: Self.facts)
+                try Self.write(file, 7, 0..<2000)
+                try file.checkpoint()
+                let data = FileCalls.open("/data/f.part", O_RDWR)
+                #expect(FileCalls.ftruncate(data, 0) == 0 && FileCalls.fsync(data) == 0)
+                disk.endProcess(1)
+                disk.process = 2
+                let next = try DiskStore().openPartial(target)
+                #expect(next.initialExtents == [])
+                try Self.write(next, 8, 0..<1000)
+                disk.losePower()
+                disk.process = 3
+                #expect(try DiskStore().openPartial(target).initialExtents == [], "seed \(seed)")
+            }
+        }
+    }
+
+    @Test("A file that is not the journal's is refused, also if one of the calls that examine it fails", arguments: 0...5)
+    func refusesOtherFiles(failing: Int) throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        let target = FileTarget(directory: "/data", name: "f")
+        try FileCalls.simulating(disk) {
+            for name in ["f", "g"] {
+                let other = FileTarget(directory: "/data", name: name)
+                let file = try DiskStore().createPartial(other, facts: Self.facts)
+                try Self.write(file, 7, 0..<1000)
+                try file.checkpoint()
+            }
+            #expect(FileCalls.rename("/data/g.part", "/data/f.part") == 0)
+            disk.endProcess(1)
+            disk.process = 2
+            var calls = 0
+            disk.onCall = { call in
+                guard call.name == "fstat", call.path == "f.part" else { return .none }
+                calls += 1
+                return calls == failing ? .error(EIO) : .none
+            }
+            #expect(throws: StorageError.self) { try DiskStore().openPartial(target) }
+        }
+    }
+
     @Test("Bytes whose sync failed are not believed by the next attempt, also if nothing could be recorded")
     func doubtsBytesOfUnrecordedLosses() throws {
         let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
