@@ -28,7 +28,7 @@ public struct DrainQueue<Element> {
 
     /// Appends an element without claiming the queue.
     @inlinable
-    public mutating func append(_ element: Element) { self.elements.append(element) }
+    public mutating func append(_ element: consuming Element) { self.elements.append(element) }
 
     /// Appends elements without claiming the queue.
     @inlinable

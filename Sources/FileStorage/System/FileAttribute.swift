@@ -68,15 +68,15 @@ extension RecordedVersion {
         guard let modified = modified ?? (file.status()?.modificationTime.tv_sec).map({ Int64($0) }) else { return }
         var text: [UInt8] = []
         text.reserveCapacity(160)
-        text.append(contentsOf: String(size).utf8)
+        text.append(String(size))
         text.append(0x20)
-        text.append(contentsOf: String(modified).utf8)
+        text.append(String(modified))
         text.append(0x20)
-        if let field = self.entityTag { text.append(contentsOf: field.utf8) }
+        if let field = self.entityTag { text.append(field) }
         text.append(0x0A)
-        if let field = self.lastModified { text.append(contentsOf: field.utf8) }
+        if let field = self.lastModified { text.append(field) }
         text.append(0x0A)
-        if let field = self.date { text.append(contentsOf: field.utf8) }
+        if let field = self.date { text.append(field) }
         guard text.count <= FileAttribute.longest else { return }
         _ = KernelCalls.setAttribute(file.raw, FileAttribute.version.rawValue, text)
     }

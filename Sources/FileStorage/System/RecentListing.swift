@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 import Synchronization
+import TransferCore
 
 /// A recent listing of a directory, so that looking up missing names costs no system call.
 ///
@@ -8,7 +9,7 @@ import Synchronization
 /// when it matters: files are created with O_EXCL, and the calls that name them refuse existing names.
 final class RecentListing: Sendable {
     private struct State {
-        var names: Set<UInt64> = []
+        var names = HashSet()
         var listedAt: Int64?
         var isUseless = false
     }
@@ -17,7 +18,6 @@ final class RecentListing: Sendable {
 
     /// Whether none of the names existed at the last listing, nor was created by this process since.
     func lacks(_ names: [String], in directory: DirectoryHandle) -> Bool {
-        let hashes = names.map(Self.hash)
         let now = Self.now
         return self.state.withLock { state in
             if state.isUseless { return false }
@@ -28,16 +28,16 @@ final class RecentListing: Sendable {
                     state.listedAt = now
                 case .tooLarge:
                     state.isUseless = true
-                    state.names = []
+                    state.names = HashSet()
                     return false
                 case .unreadable:
                     // It may be readable later, for example when descriptors are available again.
-                    state.names = []
+                    state.names = HashSet()
                     state.listedAt = nil
                     return false
                 }
             }
-            return hashes.allSatisfy { !state.names.contains($0) }
+            return names.allSatisfy { !state.names.contains(Self.hash($0)) }
         }
     }
 
@@ -58,7 +58,7 @@ final class RecentListing: Sendable {
     private static var now: Int64 { FileCalls.nanoseconds(of: ClockNumber.coarse) }
 
     private enum Listing {
-        case names(Set<UInt64>)
+        case names(HashSet)
         case tooLarge
         /// It cannot be listed completely: no name may count as missing.
         case unreadable
@@ -68,16 +68,19 @@ final class RecentListing: Sendable {
         let raw = FileCalls.openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { return .unreadable }
         guard let entries = DirectoryEntries(raw) else { return .unreadable }
-        var names: Set<UInt64> = []
+        var names = HashSet()
         while let hash = entries.next({ self.hash($0) }) {
             guard names.count < self.limit else { return .tooLarge }
-            names.insert(hash)
+            _ = names.insert(hash)
         }
         guard errno == 0 else { return .unreadable }
         return .names(names)
     }
 
-    private static func hash(_ name: String) -> UInt64 { self.hash(name.utf8) }
+    private static func hash(_ name: String) -> UInt64 {
+        var name = name
+        return name.withUTF8 { self.hash($0) }
+    }
 
     /// FNV-1a.
     ///

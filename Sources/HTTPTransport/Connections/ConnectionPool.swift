@@ -22,8 +22,17 @@ struct ConnectionPool {
 
     /// Keeps a connection; returns false if the limit is reached.
     mutating func keep(_ connection: ClientConnection) -> Bool {
-        guard self.idle[connection.route, default: []].count < self.maximumPerHost else { return false }
-        self.idle[connection.route, default: []].append(connection)
+        Self.append(connection, to: &self.idle[connection.route, default: []], atMost: self.maximumPerHost)
+    }
+
+    /// In one access: each looks the route up.
+    private static func append(
+        _ connection: ClientConnection,
+        to idle: inout [ClientConnection],
+        atMost limit: Int
+    ) -> Bool {
+        guard idle.count < limit else { return false }
+        idle.append(connection)
         return true
     }
 

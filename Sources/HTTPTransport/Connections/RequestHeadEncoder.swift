@@ -24,33 +24,34 @@ enum RequestHeadEncoder {
         let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
         let host = request.fields["Host"] ?? request.url.hostField
         guard Self.isVisible(target), Self.isVisible(host) else { return nil }
-        var buffer = allocator.buffer(capacity: 512)
-        buffer.writeString(request.method)
-        buffer.writeStaticString(" ")
-        buffer.writeString(target)
-        buffer.writeStaticString(" HTTP/1.1\r\nHost: ")
-        buffer.writeString(host)
-        buffer.writeStaticString("\r\n")
-        if let authorization = proxy?.authorization { Self.writeProxyAuthorization(authorization, to: &buffer) }
         let keepsCredentials = proxy != nil && proxy?.authorization == nil
+        var length = request.method.utf8.count + target.utf8.count + host.utf8.count + 32
         var isValid = true
         request.fields.forEachLine { name, value in
-            isValid =
-                isValid && !name.isEmpty && name.allSatisfy(Byte.isTokenCharacter) && value.allSatisfy(Self.isFieldByte)
-            guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
-            let count = name.count + value.count + 4
-            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { line in
-                // Bounds: NIO passes at least the `count` bytes that are asked for.
-                line.copyMemory(from: name)
-                line[name.count] = 0x3A
-                line[name.count + 1] = 0x20
-                line.part((name.count + 2)..<line.count).copyMemory(from: value)
-                line[count - 2] = 0x0D
-                line[count - 1] = 0x0A
-                return count
-            }
+            isValid = isValid && Self.isName(name) && Self.isValue(value)
+            length += name.count + value.count + 4
         }
         guard isValid else { return nil }
+        var buffer = allocator.buffer(capacity: length + 256)
+        // Bounds: the parts of the request line and the Host field have 19 bytes around them, each line has 4.
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
+            var writer = HeadWriter(bytes)
+            writer.write(request.method)
+            writer.write(" ")
+            writer.write(target)
+            writer.write(" HTTP/1.1\r\nHost: ")
+            writer.write(host)
+            writer.write("\r\n")
+            request.fields.forEachLine { name, value in
+                guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
+                writer.write(name)
+                writer.write(": ")
+                writer.write(value)
+                writer.write("\r\n")
+            }
+            return writer.count
+        }
+        if let authorization = proxy?.authorization { Self.writeProxyAuthorization(authorization, to: &buffer) }
         if let length = request.content.map(\.length) ?? request.body.map({ Int64($0.count) }) {
             buffer.writeStaticString("Content-Length: ")
             buffer.writeString(String(length))
@@ -119,5 +120,39 @@ enum RequestHeadEncoder {
         return text.withUTF8 { bytes in bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
     }
 
+    private static func isName(_ name: UnsafeRawBufferPointer) -> Bool {
+        for byte in name where !Byte.isTokenCharacter(byte) { return false }
+        return !name.isEmpty
+    }
+
+    private static func isValue(_ value: UnsafeRawBufferPointer) -> Bool {
+        for byte in value where !Self.isFieldByte(byte) { return false }
+        return true
+    }
+
     private static func isFieldByte(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0x00 }
+}
+
+/// Writes texts one after another.
+private struct HeadWriter {
+    private let bytes: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(_ bytes: UnsafeMutableRawBufferPointer) { self.bytes = bytes }
+
+    mutating func write(_ part: UnsafeRawBufferPointer) {
+        // Bounds: `part` checks that the written bytes end inside the buffer, and the copy that the new ones do.
+        self.bytes.part(self.count..<self.bytes.count).copyMemory(from: part)
+        self.count += part.count
+    }
+
+    mutating func write(_ text: StaticString) {
+        text.withUTF8Buffer { self.write(UnsafeRawBufferPointer($0)) }
+    }
+
+    @_disfavoredOverload
+    mutating func write(_ text: String) {
+        var text = text
+        text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }
+    }
 }

@@ -16,14 +16,20 @@ public struct FileTarget: Hashable, Sendable {
 
     /// The path of the final file.
     public var path: String {
-        if self.directory.isEmpty || self.directory == "." { return self.name }
-        let (directory, name) = (self.directory.utf8, self.name.utf8)
-        let separator = directory.last == 0x2F ? 0 : 1
+        var (directory, name) = (self.directory, self.name)
         // Each file's path is created several times: one allocation and two copies.
-        return String(unsafeUninitializedCapacity: directory.count + separator + name.count) { bytes in
-            let end = bytes[...].initialize(from: directory).index
-            if separator == 1 { bytes[end] = 0x2F }
-            return bytes[(end + separator)...].initialize(from: name).index
+        return directory.withUTF8 { directory in
+            guard let last = directory.last, directory.count > 1 || last != 0x2E else { return self.name }
+            return name.withUTF8 { name in
+                let separator = last == 0x2F ? 0 : 1
+                let count = directory.count + separator + name.count
+                return String(unsafeUninitializedCapacity: count) { bytes in
+                    // Bounds: there is room for `count` bytes.
+                    let end = bytes[...].initialize(fromContentsOf: directory)
+                    if separator == 1 { bytes[end] = 0x2F }
+                    return bytes[(end + separator)...].initialize(fromContentsOf: name)
+                }
+            }
         }
     }
 }

@@ -39,9 +39,9 @@ public struct HeaderFields: Sendable {
     /// - Precondition: Neither text contains CR, LF or NUL; a caller with untrusted texts checks first.
     public mutating func append(_ name: String, _ value: String) {
         let nameStart = UInt32(self.bytes.count)
-        self.bytes.append(contentsOf: name.utf8)
+        self.bytes.append(name)
         let nameEnd = UInt32(self.bytes.count)
-        self.bytes.append(contentsOf: value.utf8)
+        self.bytes.append(value)
         self.lines.append(
             Line(nameStart: nameStart, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(self.bytes.count))
         )
@@ -62,6 +62,26 @@ public struct HeaderFields: Sendable {
     public mutating func reserve(bytes: Int, lines: Int) {
         self.bytes.reserveCapacity(bytes)
         self.lines.reserveCapacity(lines)
+    }
+
+    /// Takes a copy of a block of field lines, to which ``append(nameAt:valueAt:)`` refers, and reserves room for lines.
+    ///
+    /// - Precondition: The list is empty.
+    mutating func adopt(block: UnsafeRawBufferPointer, lines: Int) {
+        self.bytes = Array(block)
+        self.lines.reserveCapacity(lines)
+    }
+
+    /// Appends one field line that is part of the block.
+    mutating func append(nameAt name: Range<Int>, valueAt value: Range<Int>) {
+        self.lines.append(
+            Line(
+                nameStart: UInt32(name.lowerBound),
+                nameEnd: UInt32(name.upperBound),
+                valueStart: UInt32(value.lowerBound),
+                valueEnd: UInt32(value.upperBound)
+            )
+        )
     }
 
     /// The value of the first field with this name, or `nil`.
@@ -118,7 +138,31 @@ public struct HeaderFields: Sendable {
     }
 
     private func first(_ name: String) -> Int? {
-        self.withName(name) { name in self.lines.firstIndex { self.matches($0, name) } }
+        self.withName(name) { name in
+            self.bytes.withUnsafeBytes { bytes in
+                self.lines.withUnsafeBufferPointer { lines in
+                    for index in lines.indices where Self.matches(bytes, lines[index], name) { return index }
+                    return nil
+                }
+            }
+        }
+    }
+
+    /// Whether a line of a block has this name; the lengths distinguish most.
+    @inline(__always)
+    private static func matches(
+        _ bytes: UnsafeRawBufferPointer,
+        _ line: Line,
+        _ name: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        // Bounds: a line's offsets are within the block, and both names have the same length.
+        let start = Int(line.nameStart)
+        guard Int(line.nameEnd) - start == name.count else { return false }
+        for index in 0..<name.count
+        where bytes[start + index] != name[index] && ASCII.lowercase(bytes[start + index]) != ASCII.lowercase(name[index]) {
+            return false
+        }
+        return true
     }
 
     private func withName<Result>(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
@@ -127,14 +171,7 @@ public struct HeaderFields: Sendable {
     }
 
     private func matches(_ line: Line, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard Int(line.nameEnd - line.nameStart) == name.count else { return false }
-        // Bounds: `name` has `name.count` bytes; `self.bytes` is an array, which checks.
-        let start = Int(line.nameStart)
-        for index in 0..<name.count
-        where ASCII.lowercase(self.bytes[start + index]) != ASCII.lowercase(name[index]) {
-            return false
-        }
-        return true
+        self.bytes.withUnsafeBytes { Self.matches($0, line, name) }
     }
 
     private func name(_ line: Line) -> String {

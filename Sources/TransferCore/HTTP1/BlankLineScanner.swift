@@ -22,6 +22,10 @@ struct BlankLineScanner: Sendable {
         var index = start
         while index < bytes.count {
             // Bounds: `start` is an offset of the input, and `index` is compared with the count.
+            if case .inLine = state {
+                index = bytes.firstControl(from: index)
+                guard index < bytes.count else { break }
+            }
             let byte = bytes[index]
             index += 1
             switch state {

@@ -38,6 +38,25 @@ package enum Byte {
 }
 
 extension UnsafeRawBufferPointer {
+    /// The offset of the first byte from `start` on that is less than 0x0E, such as NUL, HT, LF and CR; `count` if there is none.
+    ///
+    /// Eight bytes at a time: of the differences `byte - 0x0E`, the first that borrows marks such a byte.
+    ///
+    /// - Precondition: `start` is in `0...count`.
+    @inline(__always)
+    func firstControl(from start: Int) -> Int {
+        // Bounds: a word is loaded only if eight bytes are left, a byte only if one is.
+        var index = start
+        while self.count - index >= 8 {
+            let word = UInt64(littleEndian: self.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let marks = (word &- 0x0E0E_0E0E_0E0E_0E0E) & ~word & 0x8080_8080_8080_8080
+            if marks != 0 { return index + marks.trailingZeroBitCount / 8 }
+            index += 8
+        }
+        while index < self.count, self[index] >= 0x0E { index += 1 }
+        return index
+    }
+
     /// The bytes without leading and trailing blanks.
     func trimmed() -> UnsafeRawBufferPointer {
         // Bounds: 0 <= start <= end <= count throughout; a byte is read only if start < end.

@@ -25,7 +25,7 @@ struct HeadParser {
     static func head(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> Head {
         var parser = HeadParser(bytes)
         var head = try parser.statusLine()
-        head.fields.reserve(bytes: bytes.count, lines: 12)
+        head.fields.adopt(block: bytes, lines: 12)
         try parser.fieldLines(into: &head.fields, facts: &head.facts)
         return head
     }
@@ -34,6 +34,7 @@ struct HeadParser {
     static func trailers(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HeaderFields {
         var parser = HeadParser(bytes)
         var fields = HeaderFields()
+        fields.adopt(block: bytes, lines: 4)
         // Framing fields are not allowed in trailers (RFC 9110 §6.5.1) and are ignored.
         var ignored: FramingFacts?
         try parser.fieldLines(into: &fields, noting: &ignored)
@@ -43,8 +44,8 @@ struct HeadParser {
     /// The range of the next line without its end; a bare LF ends a line as well (RFC 9112 §2.2).
     private mutating func line() -> Range<Int>? {
         let start = self.position
-        var end = start
-        while end < self.bytes.count, self.bytes[end] != Byte.lf { end += 1 }
+        var end = self.bytes.firstControl(from: start)
+        while end < self.bytes.count, self.bytes[end] != Byte.lf { end = self.bytes.firstControl(from: end + 1) }
         guard end < self.bytes.count else { return nil }
         self.position = end + 1
         return start..<(end > start && self.bytes[end - 1] == Byte.cr ? end - 1 : end)
@@ -94,19 +95,30 @@ struct HeadParser {
             var colon = 0
             while colon < line.count, Byte.isTokenCharacter(line[colon]) { colon += 1 }
             guard colon > 0, colon < line.count, line[colon] == Byte.colon else { throw .invalidField }
-            let name = line.part(0..<colon)
-            let value = line.part(colon + 1..<line.count)
-            try Self.check(value)
+            try Self.check(line.part(colon + 1..<line.count))
+            let name = range.lowerBound..<range.lowerBound + colon
+            let value = self.trimmed(name.upperBound + 1..<range.upperBound)
             if self.position < self.bytes.count, Byte.isBlank(self.bytes[self.position]) {
-                let whole = try self.unfold(value)
+                let whole = try self.unfold(self.bytes.part(value))
                 let error = whole.withUnsafeBytes { (whole) -> HTTP1Error? in
-                    Self.append(name, whole.trimmed(), to: &fields, facts: &facts)
+                    fields.append(name: self.bytes.part(name), value: whole.trimmed())
+                    return Self.note(self.bytes.part(name), whole.trimmed(), &facts)
                 }
                 if let error { throw error }
-            } else if let error = Self.append(name, value.trimmed(), to: &fields, facts: &facts) {
-                throw error
+            } else {
+                fields.append(nameAt: name, valueAt: value)
+                if let error = Self.note(self.bytes.part(name), self.bytes.part(value), &facts) { throw error }
             }
         }
+    }
+
+    /// The range of a value without the blanks around it.
+    private func trimmed(_ range: Range<Int>) -> Range<Int> {
+        // Bounds: only bytes of the range are read.
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start < end, Byte.isBlank(self.bytes[start]) { start += 1 }
+        while end > start, Byte.isBlank(self.bytes[end - 1]) { end -= 1 }
+        return start..<end
     }
 
     /// Joins folded lines with one space each (RFC 9112 §5.2).
@@ -123,16 +135,18 @@ struct HeadParser {
 
     /// Rejects the characters that RFC 9110 §5.5 calls dangerous.
     private static func check(_ value: UnsafeRawBufferPointer) throws(HTTP1Error) {
-        for byte in value where byte == Byte.nul || byte == Byte.cr { throw .invalidField }
+        var index = value.firstControl(from: 0)
+        while index < value.count {
+            if value[index] == Byte.nul || value[index] == Byte.cr { throw .invalidField }
+            index = value.firstControl(from: index + 1)
+        }
     }
 
-    private static func append(
+    private static func note(
         _ name: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer,
-        to fields: inout HeaderFields,
-        facts: inout FramingFacts?
+        _ facts: inout FramingFacts?
     ) -> HTTP1Error? {
-        fields.append(name: name, value: value)
         do {
             try facts?.note(name: name, value: value)
             return nil

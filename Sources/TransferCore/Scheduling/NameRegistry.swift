@@ -5,7 +5,7 @@
 /// 8 bytes per transfer, a hash: a million names need no more than a million small integers. A collision only causes an
 /// unnecessary number in a file name.
 package struct NameRegistry: Sendable {
-    private var taken: Set<UInt64> = []
+    private var taken = HashSet()
     private var nextNumber: [UInt64: Int] = [:]
     /// The number of taken names that look like those of partial files or journals.
     private var suffixed = 0
@@ -18,7 +18,7 @@ package struct NameRegistry: Sendable {
         let hash = Self.hash(path)
         let owner = ReservedName.owner(of: path)
         if let owner, self.taken.contains(Self.hash(owner)) { return false }
-        guard !self.ownsTaken(hash), self.taken.insert(hash).inserted else { return false }
+        guard !self.ownsTaken(hash), self.taken.insert(hash) else { return false }
         if owner != nil { self.suffixed += 1 }
         return true
     }
@@ -44,7 +44,7 @@ package struct NameRegistry: Sendable {
     /// Releases a name; numbers for it are counted from 1 again.
     package mutating func release(_ path: String) {
         let hash = Self.hash(path)
-        if self.taken.remove(hash) != nil, ReservedName.owner(of: path) != nil { self.suffixed -= 1 }
+        if self.taken.remove(hash), ReservedName.owner(of: path) != nil { self.suffixed -= 1 }
         self.nextNumber[hash] = nil
     }
 
@@ -58,8 +58,11 @@ package struct NameRegistry: Sendable {
 
     private static func hash(_ path: some StringProtocol, after start: UInt64 = 0xCBF2_9CE4_8422_2325) -> UInt64 {
         // FNV-1a: the same in every run, unlike Hasher, so that a test can rely on it.
-        var hash = start
-        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash
+        let hash = path.utf8.withContiguousStorageIfAvailable { bytes in
+            var hash = start
+            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            return hash
+        }
+        return hash ?? self.hash(String(path), after: start)
     }
 }

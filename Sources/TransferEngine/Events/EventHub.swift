@@ -58,9 +58,11 @@ final class EventHub: Sendable {
     /// Enqueues an event, if there are observers.
     ///
     /// Cheap, and safe under other locks; `deliver()` must follow outside all locks.
-    func post(_ event: TransferEvent) {
+    func post(_ event: consuming TransferEvent) {
+        // An event is large: it is moved, not copied.
+        var item: Item? = .event(event)
         self.state.withLock { state in
-            if !state.observers.isEmpty { state.pending.append(.event(event)) }
+            if !state.observers.isEmpty, let item = item.take() { state.pending.append(item) }
         }
     }
 
@@ -85,7 +87,7 @@ final class EventHub: Sendable {
     }
 
     /// Enqueues and delivers an event; not under a lock.
-    func emit(_ event: TransferEvent) {
+    func emit(_ event: consuming TransferEvent) {
         self.post(event)
         self.deliver()
     }
