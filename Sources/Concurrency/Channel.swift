@@ -1,29 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+public import Synchronization
 
 /// Passes elements from callers that never wait to Swift tasks that do.
 ///
 /// Any number of producers and consumers may use a channel at once. Each element is delivered to one consumer; waiting
 /// consumers are served in order of arrival. The buffer decides about elements that no consumer takes.
-package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
+///
+/// Public and inlinable, as ``DrainQueue`` is, and for the same reason.
+public final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
     /// The type of the elements.
-    package typealias Element = Buffer.Element
+    public typealias Element = Buffer.Element
 
-    private typealias Outcome = Result<Element?, Failure>
+    @usableFromInline
+    typealias Outcome = Result<Element?, Failure>
 
-    private struct Waiter {
+    @usableFromInline
+    struct Waiter {
+        @usableFromInline
         var number: UInt64
+        @usableFromInline
         var continuation: CheckedContinuation<Outcome, Never>
+
+        @inlinable
+        init(number: UInt64, continuation: CheckedContinuation<Outcome, Never>) {
+            self.number = number
+            self.continuation = continuation
+        }
     }
 
-    private struct State {
+    @usableFromInline
+    struct State {
+        @usableFromInline
         var buffer: Buffer
         /// The waiting consumers, the first one first; empty unless the buffer is empty.
+        @usableFromInline
         var waiters: [Waiter] = []
+        @usableFromInline
         var nextNumber: UInt64 = 0
         /// How the channel ended, if it has.
+        @usableFromInline
         var end: Result<Void, Failure>?
 
+        @inlinable
+        init(_ buffer: Buffer) { self.buffer = buffer }
+
+        @inlinable
         mutating func ended(_ end: Result<Void, Failure>) -> [Waiter] {
             guard self.end == nil else { return [] }
             self.end = end
@@ -32,16 +53,19 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
         }
     }
 
-    private let state: Mutex<State>
+    @usableFromInline
+    let state: Mutex<State>
 
     /// Creates an open channel with the elements of a buffer.
-    package init(_ buffer: Buffer) { self.state = Mutex(State(buffer: buffer)) }
+    @inlinable
+    public init(_ buffer: Buffer) { self.state = Mutex(State(buffer)) }
 
     /// Delivers an element to the first waiting consumer, or buffers it.
     ///
     /// - Returns: Whether the channel is still open.
+    @inlinable
     @discardableResult
-    package func put(_ element: Element) -> Bool {
+    public func put(_ element: Element) -> Bool {
         let (waiter, isOpen): (Waiter?, Bool) = self.state.withLock { state in
             guard state.end == nil else { return (nil, false) }
             // A consumer waits only while nothing is buffered, so that its element is the next one.
@@ -57,12 +81,15 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
     }
 
     /// Ends the channel; consumers get the buffered elements, and then `nil`.
-    package func finish() { self.finish(.success(())) }
+    @inlinable
+    public func finish() { self.finish(.success(())) }
 
     /// Ends the channel; consumers get the buffered elements, and then the failure.
-    package func fail(_ failure: Failure) { self.finish(.failure(failure)) }
+    @inlinable
+    public func fail(_ failure: Failure) { self.finish(.failure(failure)) }
 
-    private func finish(_ end: Result<Void, Failure>) {
+    @inlinable
+    func finish(_ end: Result<Void, Failure>) {
         let waiters = self.state.withLock { $0.ended(end) }
         for waiter in waiters { waiter.continuation.resume(returning: end.map { nil }) }
     }
@@ -71,14 +98,17 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
     var waiterCount: Int { self.state.withLock { $0.waiters.count } }
 
     /// Returns the next buffered element without waiting, or `nil`.
-    package func poll() -> Element? { self.state.withLock { $0.buffer.popFirst() } }
+    @inlinable
+    public func poll() -> Element? { self.state.withLock { $0.buffer.popFirst() } }
 
     /// Waits for the next element.
     ///
     /// - Returns: The element, or `nil` after the end or if the surrounding task is cancelled; a cancellation leaves
     ///   the channel open.
     /// - Throws: The failure with which the channel ended.
-    package func next() async throws(Failure) -> Element? {
+    @inlinable
+    public func next() async throws(Failure) -> Element? {
+        if let element = self.poll() { return element }
         let number = self.state.withLock { state in
             state.nextNumber += 1
             return state.nextNumber

@@ -2,7 +2,7 @@
 /// The undelivered elements of a ``Channel``, and its overflow policy.
 ///
 /// A buffer is a value that the channel changes under its lock: its methods must be short and must not call back.
-package protocol ChannelBuffer<Element>: Sendable {
+public protocol ChannelBuffer<Element>: Sendable {
     /// The type of the elements.
     associatedtype Element: Sendable
 
@@ -16,9 +16,9 @@ package protocol ChannelBuffer<Element>: Sendable {
 }
 
 /// A buffer of a fixed capacity.
-package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
+public struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
     /// The policy for one more element than the capacity.
-    package enum Overflow: Sendable {
+    public enum Overflow: Sendable {
         /// Drops the oldest element.
         case dropOldest
         /// Drops the new element.
@@ -27,21 +27,26 @@ package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
         case end
     }
 
-    private let capacity: Int
-    private let overflow: Overflow
-    private var elements: [Element] = []
+    @usableFromInline
+    let capacity: Int
+    @usableFromInline
+    let overflow: Overflow
+    @usableFromInline
+    var elements: [Element] = []
 
     /// Creates an empty buffer.
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of elements, at least 1.
     ///   - overflow: The policy for one more.
-    package init(capacity: Int, overflow: Overflow) {
+    @inlinable
+    public init(capacity: Int, overflow: Overflow) {
         self.capacity = max(1, capacity)
         self.overflow = overflow
     }
 
-    package mutating func append(_ element: Element) -> Bool {
+    @inlinable
+    public mutating func append(_ element: Element) -> Bool {
         if self.elements.count >= self.capacity {
             switch self.overflow {
             case .dropOldest: self.elements.removeFirst()
@@ -53,5 +58,6 @@ package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
         return true
     }
 
-    package mutating func popFirst() -> Element? { self.elements.isEmpty ? nil : self.elements.removeFirst() }
+    @inlinable
+    public mutating func popFirst() -> Element? { self.elements.isEmpty ? nil : self.elements.removeFirst() }
 }

@@ -61,6 +61,14 @@ public final class DiskStore: FileStore {
     /// A file whose name was taken meanwhile is reported with `.exists`; the others get their names.
     public func flushGroup(_ paths: [String]) -> [String: StorageError] { self.group.flush(paths) }
 
+    /// Syncs a finished file and its directory.
+    public func makeDurable(_ target: FileTarget) throws(StorageError) {
+        let file = try self.openExisting(target, O_RDONLY)
+        let number = file.sync()
+        guard number == 0 else { throw StorageError(errno: number, otherwise: .inputOutput, "cannot sync", target.path) }
+        try self.directories.existing(target.directory)?.sync()
+    }
+
     /// Opens the final file; it must be a regular file.
     func openExisting(_ target: FileTarget, _ access: Int32) throws(StorageError) -> FileDescriptor {
         guard let directory = try self.directories.existing(target.directory) else {

@@ -18,10 +18,21 @@ public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
     ///
     /// - Returns: `nil` for anything else.
     public init?(_ text: some StringProtocol) {
-        guard text.utf8.count == 16, text.utf8.allSatisfy({ $0 != 0x2B && $0 != 0x2D }),
-            let value = UInt64(text, radix: 16)
-        else { return nil }
+        var text = String(text)
+        let value = text.withUTF8 { digits in
+            digits.count == 16 ? digits.reduce(into: UInt64?.some(0)) { $0 = Self.appending($1, to: $0) } : nil
+        }
+        guard let value else { return nil }
         self.init(rawValue: value)
+    }
+
+    private static func appending(_ digit: UInt8, to number: UInt64?) -> UInt64? {
+        guard let number else { return nil }
+        switch digit {
+        case 0x30...0x39: return number << 4 | UInt64(digit - 0x30)
+        case 0x41...0x46, 0x61...0x66: return number << 4 | UInt64((digit | 0x20) - 0x61 + 10)
+        default: return nil
+        }
     }
 
     /// A random identifier.

@@ -253,7 +253,7 @@ extension DownloadMachine {
     private func fileEnding(_ outcome: RunOutcome) -> DownloadEnding.FileEnding {
         let isDiscarded = if case .cancelled(keeping: false) = outcome { true } else { false }
         switch self.phase {
-        case .small(let small): return isDiscarded ? .discard : self.smallEnding(small)
+        case .small(let small): return isDiscarded ? .discard : self.smallEnding(small, outcome)
         case .fetching(let fetching):
             switch fetching.held {
             case .partial: break
@@ -277,10 +277,16 @@ extension DownloadMachine {
         self.holdsWrongBytes ? self.terms.keepBad ? .setAside : .discard : nil
     }
 
-    private func smallEnding(_ small: SmallDownload) -> DownloadEnding.FileEnding {
-        guard small.received >= Self.smallestKept, small.received < small.length, self.terms.asksForWhole else {
-            return .discard
-        }
+    private func smallEnding(_ small: SmallDownload, _ outcome: RunOutcome) -> DownloadEnding.FileEnding {
+        // A failure after the last byte says that there is something wrong with the response.
+        let isInterrupted =
+            switch outcome {
+            case .paused, .stopped, .cancelled: true
+            case .finished, .failed, .retry: false
+            }
+        guard small.received >= Self.smallestKept, small.received < small.length || isInterrupted,
+            self.terms.asksForWhole
+        else { return .discard }
         return .keepSmall(self.name.target, small.facts.value, received: small.received)
     }
 

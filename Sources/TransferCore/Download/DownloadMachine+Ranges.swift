@@ -135,8 +135,12 @@ extension DownloadMachine {
                 facts.consistency = facts.consistency.map { $0.combined(with: basis) } ?? basis
             }
             if isForeign || !isJoined {
-                // From now on the response's validators are the reference, and the file belongs to this transfer.
+                // From now on the response's validators are the reference, and the file belongs to this transfer. A digest
+                // that an earlier response declared remains one of this version; parts may omit it.
                 var next = response.value
+                let keepsDigest = isJoined || self.isShownToBeSame(response, fetching, request)
+                if keepsDigest { next.representationDigest = response.representationDigest ?? facts.representationDigest }
+                if !keepsDigest { self.fetching?.digests = [] }
                 next.consistency = isJoined ? facts.consistency : nil
                 next.formerVersions = facts.formerVersions
                 next.continued = facts.continued
@@ -152,7 +156,7 @@ extension DownloadMachine {
         self.fetching?.facts = boxed
         self.fetching?.isForeign = isForeign
         // Bytes that are joined because a digest of the whole agrees depend on its comparison.
-        if fetching.digests.isEmpty { self.fetching?.digests = Self.digests(of: facts) }
+        if self.fetching?.digests.isEmpty ?? false { self.fetching?.digests = Self.digests(of: facts) }
         if let total = response.length, fetching.planner.length == nil {
             guard self.fetching?.planner.setLength(total) ?? false else { return false }
         }
@@ -171,6 +175,14 @@ extension DownloadMachine {
         }
         self.requests[index].bodySince = now
         return true
+    }
+
+    /// Whether a response alone shows that it is of the version whose facts are known.
+    private func isShownToBeSame(_ response: Boxed<ResourceFacts>, _ fetching: Fetching, _ request: FetchRequest) -> Bool {
+        guard let held = fetching.facts else { return false }
+        let context = VersionJudge.Context(isOtherResource: self.isOtherResource(fetching, request.source))
+        if case .same = VersionJudge.relation(of: response.value, to: held.value, context) { return true }
+        return false
     }
 
     /// Requests the range again, starting earlier: the response has too little overlap with the held bytes.

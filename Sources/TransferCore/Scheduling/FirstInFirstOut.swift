@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A first-in, first-out queue: all operations take amortised constant time, unlike `Array.removeFirst()`.
-package struct FirstInFirstOut<Element: Sendable>: Sendable {
+///
+/// Public, so that other modules specialize it: the bodies of package functions are not available to them.
+public struct FirstInFirstOut<Element: Sendable>: Sendable {
     @usableFromInline var front: [Element] = []
     @usableFromInline var back: [Element] = []
     @usableFromInline var head = 0
 
     /// Creates an empty queue.
     @inlinable
-    package init() {}
+    public init() {}
 
-    @inlinable package var count: Int { self.front.count + self.back.count - self.head }
-    @inlinable package var isEmpty: Bool { self.count == 0 }
+    @inlinable public var count: Int { self.front.count + self.back.count - self.head }
+    @inlinable public var isEmpty: Bool { self.count == 0 }
 
-    @inlinable package var first: Element? {
+    @inlinable public var first: Element? {
         self.front.last ?? (self.head < self.back.count ? self.back[self.head] : nil)
     }
 
     /// The elements in order; takes linear time.
-    @inlinable package var elements: [Element] { self.front.reversed() + self.back[self.head...] }
+    @inlinable public var elements: [Element] { self.front.reversed() + self.back[self.head...] }
 
     @inlinable
-    package mutating func append(_ element: Element) { self.back.append(element) }
+    public mutating func append(_ element: Element) { self.back.append(element) }
 
     @inlinable
-    package mutating func prepend(_ element: Element) { self.front.append(element) }
+    public mutating func prepend(_ element: Element) { self.front.append(element) }
 
     @inlinable
-    package mutating func popFirst() -> Element? {
+    public mutating func popFirst() -> Element? {
         if let element = self.front.popLast() { return element }
         guard self.head < self.back.count else { return nil }
         let element = self.back[self.head]
@@ -45,7 +47,7 @@ package struct FirstInFirstOut<Element: Sendable>: Sendable {
     ///
     /// - Returns: The result of `change`, or `nil` if none matches.
     @inlinable
-    package mutating func changeLast<Result>(
+    public mutating func changeLast<Result>(
         where matches: (Element) -> Bool,
         _ change: (inout Element) -> Result
     ) -> Result? {
@@ -55,7 +57,7 @@ package struct FirstInFirstOut<Element: Sendable>: Sendable {
 
     /// Removes the elements that match; takes linear time.
     @inlinable
-    package mutating func removeAll(where matches: (Element) -> Bool) {
+    public mutating func removeAll(where matches: (Element) -> Bool) {
         self.front.removeAll(where: matches)
         self.back.removeFirst(self.head)
         self.head = 0

@@ -65,6 +65,11 @@ public protocol FileStore: Sendable {
     /// - Returns: The errors, by path, of files that did not become durable or did not get their name: `.exists` if the
     ///   name was taken since the commit.
     func flushGroup(_ paths: [String]) -> [String: StorageError]
+
+    /// Makes a finished file and its name durable. (`--durable`)
+    ///
+    /// For a file that an earlier process finished: that it was synced before the process ended is not known.
+    func makeDurable(_ target: FileTarget) throws(StorageError)
 }
 
 /// Computes digests of bytes that are passed in order.

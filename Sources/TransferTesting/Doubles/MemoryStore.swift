@@ -277,6 +277,9 @@ public final class MemoryStore: FileStore {
         }
     }
 
+    /// Does nothing: memory is as durable as it can be.
+    public func makeDurable(_ target: FileTarget) throws(StorageError) {}
+
     /// Gives the files of the group their names.
     public func flushGroup(_ paths: [String]) -> [String: StorageError] {
         self.state.withLock { state in

@@ -207,6 +207,20 @@ struct DownloadMachineEndingTests {
 
     // MARK: Digests
 
+    @Test("a declared digest is kept with the facts when a part without it begins the file; of another version it is dropped")
+    func declaredBefore() {
+        for (tag, digests) in [("\"x\"", [UInt8(1)]), ("W/\"x\"", [])] {
+            let h = Harness()
+            var facts = Harness.facts(tag)
+            facts.representationDigest = Harness.digestField(1)
+            h.resume(facts, [])
+            #expect(h.part(1, 0..<Harness.length, tag: tag).contains("extent 1@0"))
+            h.body(1, Int(Harness.length))
+            h.done(1)
+            #expect(h.commit?.expected.compactMap(\.bytes.first) == digests, "\(tag)")
+        }
+    }
+
     @Test("expected digests and those that the server declares are compared at the commit")
     func expected() {
         let h = Harness { $0.expected = [Harness.digest(1)] }

@@ -298,6 +298,16 @@ struct DownloadMachineOpeningTests {
         }
     }
 
+    @Test("a small file that is paused after its last byte, but before the response has ended, is kept")
+    func smallPaused() {
+        let h = Harness()
+        h.start()
+        h.whole(1, 100_000)
+        h.smallCreated()
+        h.body(1, 100_000)
+        #expect(h.feed { $0.interrupted(.paused) } == "release a, end paused; keepSmall 100000")
+    }
+
     @Test("a small file that ends early is a failure")
     func smallShort() {
         let h = Harness()

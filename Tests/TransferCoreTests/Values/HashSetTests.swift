@@ -26,6 +26,8 @@ struct HashSetTests {
             }
             #expect(set.count == model.count)
         }
-        for number in 0...most { #expect(set.contains(number &* 0x1_0000_0001) == model.contains(number &* 0x1_0000_0001)) }
+        for number in (0...most).map({ $0 &* 0x1_0000_0001 }) {
+            #expect(set.contains(number) == model.contains(number))
+        }
     }
 }

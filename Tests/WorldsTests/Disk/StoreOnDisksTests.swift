@@ -108,6 +108,27 @@ struct StoreOnDisksTests {
         }
     }
 
+    @Test("A file that another process has just named is there after a loss of power once it was made durable")
+    func makesDurable() throws {
+        for seed in UInt64(0)..<50 {
+            let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
+            disk.order = .independent
+            disk.process = 1
+            let target = FileTarget(directory: "/data", name: "f")
+            try FileCalls.simulating(disk) {
+                let other = FileTarget(directory: "/data", name: "g")
+                try DiskStore().createPartial(other, facts: Self.facts).checkpoint()
+                let file = FileCalls.open("/data/f", O_RDWR | O_CREAT, 0o644)
+                #expect(FileCalls.pwrite(file, [1, 2, 3] as [UInt8], 3, 0) == 3)
+                disk.endProcess(1)
+                disk.process = 2
+                try DiskStore().makeDurable(target)
+                disk.losePower()
+            }
+            #expect(disk.contents("/data/f") == [1, 2, 3], "seed \(seed)")
+        }
+    }
+
     @Test("A journal that vouches for more than the file has does not come back after a loss of power")
     func forgetsLostBytes() throws {
         for seed in UInt64(0)..<100 {
@@ -133,7 +154,7 @@ struct StoreOnDisksTests {
         }
     }
 
-    @Test("A file that is not the journal's is refused, also if one of the calls that examine it fails", arguments: 0...5)
+    @Test("A file that is not the journal's is refused, if a call that examines it fails too", arguments: 0...5)
     func refusesOtherFiles(failing: Int) throws {
         let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
         disk.process = 1
