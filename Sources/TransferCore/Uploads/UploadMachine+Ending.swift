@@ -57,9 +57,7 @@ extension UploadMachine {
 
     private mutating func complete(_ status: Int?, _ now: Int64) -> [Action] {
         var actions: [Action] = []
-        // The record of a file that was long enough for one when an earlier process sent it may be there, and was not read.
-        let isUnread = !self.history.hasReadJournal && !self.plan.isStream
-        let isKept = isUnread || self.history.record != nil || self.history.lost != nil || self.plan.record != nil
+        let isKept = self.history.record != nil || self.history.lost != nil || self.plan.record != nil
         if self.plan.hasJournal, isKept { actions.append(.removeJournal) }
         let completion = Completion(
             length: self.length ?? self.flow.sent,
