@@ -45,6 +45,7 @@ public struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
         self.overflow = overflow
     }
 
+    /// Adds an element, or follows the overflow policy.
     @inlinable
     public mutating func append(_ element: Element) -> Bool {
         if self.elements.count >= self.capacity {
@@ -58,6 +59,7 @@ public struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
         return true
     }
 
+    /// Removes and returns the oldest element, or returns `nil`.
     @inlinable
     public mutating func popFirst() -> Element? { self.elements.isEmpty ? nil : self.elements.removeFirst() }
 }

@@ -65,7 +65,9 @@ public final class DiskStore: FileStore {
     public func makeDurable(_ target: FileTarget) throws(StorageError) {
         let file = try self.openExisting(target, O_RDONLY)
         let number = file.sync()
-        guard number == 0 else { throw StorageError(errno: number, otherwise: .inputOutput, "cannot sync", target.path) }
+        guard number == 0 else {
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot sync", target.path)
+        }
         try self.directories.existing(target.directory)?.sync()
     }
 

@@ -139,8 +139,10 @@ extension DownloadMachine {
                 // that an earlier response declared remains one of this version; parts may omit it.
                 var next = response.value
                 let keepsDigest = isJoined || self.isShownToBeSame(response, fetching, request)
-                if keepsDigest { next.representationDigest = response.representationDigest ?? facts.representationDigest }
                 if !keepsDigest { self.fetching?.digests = [] }
+                if keepsDigest, response.representationDigest == nil {
+                    next.representationDigest = facts.representationDigest
+                }
                 next.consistency = isJoined ? facts.consistency : nil
                 next.formerVersions = facts.formerVersions
                 next.continued = facts.continued
@@ -178,7 +180,11 @@ extension DownloadMachine {
     }
 
     /// Whether a response alone shows that it is of the version whose facts are known.
-    private func isShownToBeSame(_ response: Boxed<ResourceFacts>, _ fetching: Fetching, _ request: FetchRequest) -> Bool {
+    private func isShownToBeSame(
+        _ response: Boxed<ResourceFacts>,
+        _ fetching: Fetching,
+        _ request: FetchRequest
+    ) -> Bool {
         guard let held = fetching.facts else { return false }
         let context = VersionJudge.Context(isOtherResource: self.isOtherResource(fetching, request.source))
         if case .same = VersionJudge.relation(of: response.value, to: held.value, context) { return true }

@@ -158,9 +158,9 @@ public struct HeaderFields: Sendable {
         // Bounds: a line's offsets are within the block, and both names have the same length.
         let start = Int(line.nameStart)
         guard Int(line.nameEnd) - start == name.count else { return false }
-        for index in 0..<name.count
-        where bytes[start + index] != name[index] && ASCII.lowercase(bytes[start + index]) != ASCII.lowercase(name[index]) {
-            return false
+        for index in 0..<name.count {
+            let (ours, other) = (bytes[start + index], name[index])
+            if ours != other, ASCII.lowercase(ours) != ASCII.lowercase(other) { return false }
         }
         return true
     }

@@ -11,9 +11,12 @@ public struct FirstInFirstOut<Element: Sendable>: Sendable {
     @inlinable
     public init() {}
 
+    /// The number of elements.
     @inlinable public var count: Int { self.front.count + self.back.count - self.head }
+    /// Whether there are no elements.
     @inlinable public var isEmpty: Bool { self.count == 0 }
 
+    /// The next element, or `nil`.
     @inlinable public var first: Element? {
         self.front.last ?? (self.head < self.back.count ? self.back[self.head] : nil)
     }
@@ -21,12 +24,15 @@ public struct FirstInFirstOut<Element: Sendable>: Sendable {
     /// The elements in order; takes linear time.
     @inlinable public var elements: [Element] { self.front.reversed() + self.back[self.head...] }
 
+    /// Adds an element behind all others.
     @inlinable
     public mutating func append(_ element: Element) { self.back.append(element) }
 
+    /// Adds an element before all others.
     @inlinable
     public mutating func prepend(_ element: Element) { self.front.append(element) }
 
+    /// Removes and returns the next element, or returns `nil`.
     @inlinable
     public mutating func popFirst() -> Element? {
         if let element = self.front.popLast() { return element }

@@ -74,8 +74,8 @@ extension UploadLife {
         default: isOver = false
         }
         // A file that has become too short for a record is sent without a look for one; an old record is removed by its age.
-        let hasBecomeShort = self.source.versions.contains { Int64($0.count) < UploadMachine.leastAutomatic }
-            && self.source.versions.contains { Int64($0.count) >= UploadMachine.leastAutomatic }
+        let shortOnes = self.source.versions.count { Int64($0.count) < UploadMachine.leastAutomatic }
+        let hasBecomeShort = shortOnes > 0 && shortOnes < self.source.versions.count
         if isOver, self.kills == 0, !hasBecomeShort, !names.isEmpty {
             self.result.fail("the journal has \(names.joined(separator: ", ")), although the upload is over")
         }

@@ -207,7 +207,7 @@ struct DownloadMachineEndingTests {
 
     // MARK: Digests
 
-    @Test("a declared digest is kept with the facts when a part without it begins the file; of another version it is dropped")
+    @Test("a declared digest stays when a part without it begins the file; that of another version does not")
     func declaredBefore() {
         for (tag, digests) in [("\"x\"", [UInt8(1)]), ("W/\"x\"", [])] {
             let h = Harness()
