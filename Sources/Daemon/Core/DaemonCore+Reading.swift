@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Control
+internal import Control
 internal import QueueStore
 internal import TransferCore
 
