@@ -33,7 +33,7 @@ enum RequestHeadEncoder {
         }
         guard isValid else { return nil }
         var buffer = allocator.buffer(capacity: length + 256)
-        // Bounds: the parts of the request line and the Host field have 19 bytes around them, each line has 4.
+        // Bounds: the request line and the Host field need 20 bytes besides their parts, of 32; each line needs 4 more.
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
             var writer = HeadWriter(bytes)
             writer.write(request.method)
