@@ -277,6 +277,26 @@ class Units:
         self.command(prefix, "get", "--quiet", "-d", out, "-i", self.list_of(count, self.peer.http))
         self.emptied(out, count)
 
+    def by_peer(self, prefix, count, *command, list_option="-i"):
+        """The same by another program, beside which Docs/Comparison.md shows it."""
+        out, names = self.directory(), self.list_of(count, self.peer.http)
+        if command[0] == "curl":
+            with open(names) as file:
+                lines = [f'url = "{url.strip()}"\noutput = "{out}/{number}"\n' for number, url in enumerate(file)]
+            with open(names, "w") as file:
+                file.writelines(lines)
+        run_to_end([*prefix, *command, list_option, names], env=self.environment, cwd=out)
+        self.emptied(out, count)
+
+    def curl(self, prefix, count):
+        self.by_peer(prefix, count, "curl", "-q", "-sf", "--parallel", list_option="--config")
+
+    def aria2(self, prefix, count):
+        self.by_peer(prefix, count, "aria2c", "-q", "--no-conf", "--file-allocation=none")
+
+    def wget2(self, prefix, count):
+        self.by_peer(prefix, count, "wget2", "-q", "--no-config")
+
     def small_tls(self, prefix, count):
         out = self.directory()
         self.command(prefix, "get", "--quiet", "--cacert", self.peer.certificate, "-d", out, "-i",
@@ -443,11 +463,17 @@ UNITS = {
     "upload": ("put: a file of 20 KiB", Units.upload, (100, 400)),
     "serve": ("serve: a file of 20 KiB", Units.serve, (100, 400)),
 }
+# Measured when they are named, for Scripts/figures.
+PEERS = {
+    "curl": ("curl: a file of 20 KiB", Units.curl, (100, 400)),
+    "aria2": ("aria2: a file of 20 KiB", Units.aria2, (100, 400)),
+    "wget2": ("wget2: a file of 20 KiB", Units.wget2, (100, 400)),
+}
 
 
 def measured(units, counter, name):
     """{column: cost} of one unit; memory is that of the larger run, in KiB."""
-    _, work, counts = UNITS[name]
+    _, work, counts = (UNITS | PEERS)[name]
     costs = [counter.counted(lambda prefix, count: work(units, prefix, count), count) for count in counts]
     if len(costs) == 1:
         return costs[0]
@@ -497,7 +523,7 @@ def compared(name, costs, limits):
             if costs[column] > limit * (1 + tolerance) + SLACK[column]:
                 risen.append(f"{name}: {shown(costs[column])} {column}, and {shown(limit)} are in the table")
         cells.append(f"{cell:>22}")
-    print(f"{UNITS[name][0]:<42}" + "".join(cells), flush=True)
+    print(f"{(UNITS | PEERS)[name][0]:<42}" + "".join(cells), flush=True)
     return risen
 
 
@@ -510,8 +536,8 @@ def main():
     parser.add_argument("units", nargs="*", metavar="UNIT", help=f"the units to measure: {', '.join(UNITS)}")
     options = parser.parse_args()
     for name in options.units:
-        if name not in UNITS:
-            parser.error(f"there is no unit '{name}'; there are: {', '.join(UNITS)}")
+        if name not in UNITS | PEERS:
+            parser.error(f"there is no unit '{name}'; there are: {', '.join(UNITS | PEERS)}")
     if not os.access(options.martlet, os.X_OK):
         parser.error(f"{options.martlet} is missing; run Scripts/build-release")
     if reason := missing():
