@@ -573,6 +573,7 @@ def main():
             json.dump({"environment": here, "units": {name: (kept | costs)[name] for name in UNITS if name in kept | costs}},
                       file, indent=4)
             file.write("\n")
+        print("cost: recorded; Scripts/figures --write brings the table into decision 0045")
     elif risen:
         print("cost: " + "\ncost: ".join(risen))
         sys.exit("cost: a transfer has become more expensive. Make it cheaper, or record the new table with\n"

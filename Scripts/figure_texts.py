@@ -123,8 +123,8 @@ class Figures:
         older = self.older(["cost"])
         text = [f"| | {' | '.join(['martlet', *older])} |", "|---" * (len(older) + 2) + "|"]
         for unit, (title, *_) in cost.UNITS.items():
-            cells = [self.cell("cost", name, cost.COLUMNS) for name in [unit, *(f"{label} {unit}" for label in older)]]
-            if any(cells):
+            names = [unit, *(f"{label} {unit}" for label in older)] if "cost" in self.rows else []
+            if any(cells := [self.cell("cost", name, cost.COLUMNS) for name in names]):
                 text.append(f"| {title} | {' | '.join(cells)} |")
         return block(text)
 
