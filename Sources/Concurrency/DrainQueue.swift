@@ -53,8 +53,27 @@ public struct DrainQueue<Element> {
             self.hasClaimant = false
             return nil
         }
-        defer { self.elements = [] }
-        return self.elements
+        var batch: [Element] = []
+        swap(&batch, &self.elements)
+        return batch
+    }
+
+    /// Takes all elements, as ``next()``, and keeps the emptied list of the batch before for those that follow.
+    ///
+    /// - Parameter batch: An empty list; the next batch in the order of the appends.
+    /// - Returns: Whether there is a batch; if not, the queue is empty and released.
+    @inlinable
+    public mutating func next(into batch: inout [Element]) -> Bool {
+        // The list of a burst is not kept.
+        let isKept = batch.isEmpty && batch.capacity <= 256
+        guard !self.elements.isEmpty else {
+            self.hasClaimant = false
+            if isKept, self.elements.capacity == 0 { swap(&batch, &self.elements) }
+            return false
+        }
+        if !isKept { batch = [] }
+        swap(&batch, &self.elements)
+        return true
     }
 }
 

@@ -17,12 +17,10 @@ extension DiskStore {
         guard let directory = try self.directories.existing(target.directory) else {
             return FileSurvey(existing: nil, partial: .none)
         }
-        let names = PartialNames(target.name)
-        if ReservedName.owner(of: target.name) == nil,
-            directory.listing.lacks([target.name, names.part, names.journal], in: directory)
-        {
+        if ReservedName.owner(of: target.name) == nil, directory.listing.lacksFiles(of: target.name, in: directory) {
             return FileSurvey(existing: nil, partial: .none)
         }
+        let names = PartialNames(target.name)
         let status = try directory.status(target.name)
         var existing: ExistingFile?
         if let status {

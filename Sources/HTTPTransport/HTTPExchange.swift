@@ -23,8 +23,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private var hasToldConnected = false
     private var mayRepeat: Bool
 
-    init(_ request: ExchangeRequest, lane: TransportLoop, receiver: any ExchangeReceiver) {
-        self.request = request
+    init(_ request: consuming ExchangeRequest, lane: TransportLoop, receiver: any ExchangeReceiver) {
         self.lane = lane
         self.receiver = receiver
         self.origin = request.url.origin
@@ -34,6 +33,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.mayRepeat =
             request.body == nil && request.content == nil
             && (request.method == "GET" || request.method == "HEAD")
+        self.request = request
     }
 
     /// Whether the method is HEAD, so the response has no content.

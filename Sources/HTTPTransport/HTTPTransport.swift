@@ -67,7 +67,7 @@ public final class HTTPTransport: Transport {
     ///
     /// - Precondition: The caller is on the event loop with the number `lane`.
     public func start(
-        _ request: ExchangeRequest,
+        _ request: consuming ExchangeRequest,
         onLane lane: Int,
         receiver: any ExchangeReceiver
     ) -> any Exchange {

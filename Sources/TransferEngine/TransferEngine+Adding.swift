@@ -28,11 +28,11 @@ extension TransferEngine {
         let result: Result<TransferID, EngineError> = self.state.withLock { state in
             guard !state.machine.isClosed else { return .failure(Self.closed) }
             var reserved = FileTarget(directory: directory, name: base)
-            if isFile, nameIsExact, !state.machine.isNameFree(reserved.path) {
+            if isFile, nameIsExact, !state.machine.isNameFree(reserved) {
                 let message = "another transfer is writing \(reserved.path); wait for it, or choose another file name"
                 return .failure(EngineError(.nameTaken, message))
             }
-            if isFile, name != nil, state.machine.isNameOwned(reserved.path) {
+            if isFile, name != nil, state.machine.isNameOwned(reserved) {
                 let message =
                     "\(reserved.path) is the partial file or the journal of another transfer; choose another file name"
                 return .failure(EngineError(.nameTaken, message))
@@ -110,7 +110,7 @@ extension TransferEngine {
     package func beginStopping() {
         let runs = self.handle { state in
             state.machine.stop()
-            return Array(state.runs.values)
+            return state.runs.values
         }
         for run in runs { run.interrupt(.stopped) }
     }

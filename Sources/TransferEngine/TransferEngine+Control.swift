@@ -50,9 +50,9 @@ extension TransferEngine {
         let withdrawn: [Transfer] = self.state.withLock { state in
             var withdrawn: [Transfer] = []
             for id in ids where state.machine.withdraw(id) {
-                guard let transfer = state.transfers.removeValue(forKey: id) else { continue }
+                guard let transfer = state.transfers.removeValue(of: id) else { continue }
                 if self.releasesNames, case .download = transfer.work {
-                    state.machine.releaseName(transfer.reserved.path)
+                    state.machine.releaseName(transfer.reserved)
                 }
                 withdrawn.append(transfer)
             }
@@ -73,7 +73,7 @@ extension TransferEngine {
 
     /// Queues every paused transfer again, in the order in which they were added.
     package func resumeAll() {
-        for id in self.state.withLock({ $0.transfers.keys.sorted() }) { self.resume(id) }
+        for id in self.state.withLock({ $0.transfers.ids }) { self.resume(id) }
     }
 
     /// Cancels every transfer that has not ended.
@@ -84,7 +84,7 @@ extension TransferEngine {
     /// All transfers, those without a run first, so that none of them starts when a running one ends.
     private var runningLast: [TransferID] {
         self.state.withLock { state in
-            let ids = state.transfers.keys.sorted()
+            let ids = state.transfers.ids
             return ids.filter { state.runs[$0] == nil } + ids.filter { state.runs[$0] != nil }
         }
     }

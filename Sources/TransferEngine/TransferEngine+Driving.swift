@@ -148,7 +148,7 @@ extension TransferEngine {
     private func tick() {
         let now = self.time.now
         let runs: [any TransferRun] = self.state.withLock { state in
-            state.machine.ticked(now: now) ? Array(state.runs.values) : []
+            state.machine.ticked(now: now) ? state.runs.values : []
         }
         guard !runs.isEmpty else { return }
         for run in runs { run.tick(now) }

@@ -104,15 +104,13 @@ extension TransferEngine {
     /// Posts the event of a transfer that has ended, and `.drained` if the queue is empty.
     func ended(_ state: inout State, _ transfer: Transfer, _ kind: TransferEvent.Kind) {
         state.transfers[transfer.id] = nil
-        var event = transfer.event(kind)
         let (target, name) = transfer.memory.withLock { ($0.target, $0.download.name) }
-        event.target = target
         if self.releasesNames, case .download = transfer.work {
-            state.machine.releaseName(transfer.reserved.path)
-            if let target { state.machine.releaseName(target.path) }
-            if let name, name != target { state.machine.releaseName(name.path) }
+            state.machine.releaseName(transfer.reserved)
+            if let target { state.machine.releaseName(target) }
+            if let name, name != target { state.machine.releaseName(name) }
         }
-        self.hub.post(event)
+        self.hub.post(transfer.event(kind, target: target))
         if state.machine.isIdle, state.machine.isStarted {
             self.hub.post(TransferEvent(id: nil, url: "", userInfo: nil, kind: .drained))
         }

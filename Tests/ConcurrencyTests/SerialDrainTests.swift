@@ -26,6 +26,29 @@ struct SerialDrainTests {
         #expect(fourth)
     }
 
+    @Test("The list of an emptied batch is used for the elements that follow, unless a burst has made it long")
+    func reuse() {
+        var queue = DrainQueue<Int>()
+        var batch: [Int] = []
+        func drain() -> [[Int]] {
+            var batches: [[Int]] = []
+            while queue.next(into: &batch) {
+                batches.append(batch)
+                while batch.popLast() != nil {}
+            }
+            return batches
+        }
+        queue.append(contentsOf: [1, 2])
+        let claimed = queue.claim()
+        #expect(claimed && drain() == [[1, 2]] && !queue.isClaimed)
+        #expect(queue.elements.capacity > 0)
+        queue.append(3)
+        #expect(drain() == [[3]])
+        queue.append(contentsOf: Array(0..<10_000))
+        #expect(drain() == [Array(0..<10_000)])
+        #expect(queue.elements.capacity < 10_000)
+    }
+
     @Test("Elements that the handler appends are handled after those that wait, without nested calls")
     func reentrant() {
         let drain = SerialDrain<Int>()

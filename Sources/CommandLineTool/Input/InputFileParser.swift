@@ -44,11 +44,13 @@ struct InputFileParser {
         guard let first = bytes.first, first != 0x23 else { return [] }
         let isOption = first == 0x20 || first == 0x09
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return [] }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
+        // Nearly every line is ASCII, and the standard library validates by unspecialized code.
+        let isPlain = bytes.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || $0 == 0x09 }
+        guard let text = isPlain ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self) else {
             let reason = "the line is not UTF-8 text; write it as UTF-8"
             return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
         }
-        guard bytes.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+        guard isPlain || bytes.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
             let reason = "the line contains a control character; remove it"
             return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
         }

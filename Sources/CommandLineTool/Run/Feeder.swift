@@ -16,7 +16,7 @@ final class Feeder: Sendable {
 
     private let engine: TransferEngine
     private let mailbox: EventMailbox
-    private let options: DownloadOptions
+    private let options: SharedOptions
     private let dataset: DatasetRun?
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
@@ -25,7 +25,7 @@ final class Feeder: Sendable {
     init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions, dataset: DatasetRun? = nil) {
         self.engine = engine
         self.mailbox = mailbox
-        self.options = options
+        self.options = SharedOptions(options)
         self.dataset = dataset
     }
 
@@ -201,7 +201,7 @@ final class Feeder: Sendable {
         }
         if let path = entry.name, let slash = path.utf8.lastIndex(of: 0x2F) {
             request.name = String(path[path.utf8.index(after: slash)...])
-            request.directory = FilePath.join(entry.directory ?? self.options.directory, String(path[..<slash]))
+            request.directory = FilePath.join(entry.directory ?? self.options.options.directory, String(path[..<slash]))
         }
         return request
     }

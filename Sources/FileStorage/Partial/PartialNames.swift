@@ -11,10 +11,16 @@ struct PartialNames {
     /// The maximum length of a name on common filesystems, in bytes.
     static let longest = 255
 
+    /// The number of bytes of the longest suffix, `.part.journal`.
+    private static let room = 13
+
     init(_ name: String) {
-        self.part = Self.suffixed(name, ReservedName.partial, room: 13)
+        self.part = Self.suffixed(name, ReservedName.partial, room: Self.room)
         self.journal = self.part + ".journal"
     }
+
+    /// Whether a name is too long for the suffixes, so that those of its partial file and journal do not begin with it.
+    static func isShortened(_ name: String) -> Bool { name.utf8.count + self.room > self.longest }
 
     /// `NAME.martlet-bad`, or with a number if that is taken.
     static func bad(_ name: String, number: Int) -> String {

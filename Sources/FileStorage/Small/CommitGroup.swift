@@ -36,7 +36,7 @@ final class CommitGroup: Sendable {
         _ directory: DirectoryHandle,
         overwrite: Bool
     ) throws(StorageError) {
-        if !overwrite, !directory.listing.lacks([target.name], in: directory),
+        if !overwrite, !directory.listing.lacks(target.name, in: directory),
             try directory.status(target.name) != nil
         {
             throw DiskPartialFile.taken(target)

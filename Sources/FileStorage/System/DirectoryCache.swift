@@ -5,7 +5,20 @@ import TransferEngine
 
 /// Keeps recently used directories open, so that opening a file does not resolve its directory's path.
 final class DirectoryCache: Sendable {
-    private let handles = Mutex<[String: DirectoryHandle]>([:])
+    private struct State {
+        var handles: [String: DirectoryHandle] = [:]
+        /// The last one found: the next file is nearly always for the same directory.
+        var last: (path: String, handle: DirectoryHandle)?
+
+        mutating func handle(_ path: String) -> DirectoryHandle? {
+            if let last = self.last, last.path == path { return last.handle }
+            guard let handle = self.handles[path] else { return nil }
+            self.last = (path, handle)
+            return handle
+        }
+    }
+
+    private let state = Mutex(State())
     private let limit: Int
     private let created = NewDirectories()
 
@@ -16,14 +29,14 @@ final class DirectoryCache: Sendable {
 
     /// Returns the open directory, or `nil` if it does not exist.
     func existing(_ path: String) throws(StorageError) -> DirectoryHandle? {
-        if let handle = self.handles.withLock({ $0[path] }) { return handle }
+        if let handle = self.state.withLock({ $0.handle(path) }) { return handle }
         guard let handle = try DirectoryHandle.open(path, creating: false, self.created) else { return nil }
         return self.keep(handle, path)
     }
 
     /// Returns the open directory; creates it and its parents if it does not exist.
     func making(_ path: String) throws(StorageError) -> DirectoryHandle {
-        if let handle = self.handles.withLock({ $0[path] }) { return handle }
+        if let handle = self.state.withLock({ $0.handle(path) }) { return handle }
         guard let handle = try DirectoryHandle.open(path, creating: true, self.created) else {
             throw StorageError(.cannotCreateDirectory, "cannot create the directory '\(path)'; choose another")
         }
@@ -32,14 +45,18 @@ final class DirectoryCache: Sendable {
 
     /// Removes a deleted directory from the cache, so that the next call opens or creates it again.
     func forget(_ path: String) {
-        self.handles.withLock { _ = $0.removeValue(forKey: path) }
+        self.state.withLock { state in
+            state.handles[path] = nil
+            state.last = nil
+        }
     }
 
     private func keep(_ handle: DirectoryHandle, _ path: String) -> DirectoryHandle {
-        self.handles.withLock { handles in
+        self.state.withLock { state in
             // Files in use have their own references, so removing all handles closes no directory in use.
-            if handles.count >= self.limit { handles.removeAll(keepingCapacity: true) }
-            handles[path] = handle
+            if state.handles.count >= self.limit { state.handles.removeAll(keepingCapacity: true) }
+            state.handles[path] = handle
+            state.last = (path, handle)
         }
         return handle
     }

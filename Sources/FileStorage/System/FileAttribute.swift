@@ -68,9 +68,9 @@ extension RecordedVersion {
         guard let modified = modified ?? (file.status()?.modificationTime.tv_sec).map({ Int64($0) }) else { return }
         var text: [UInt8] = []
         text.reserveCapacity(160)
-        text.append(String(size))
+        text.append(decimal: size)
         text.append(0x20)
-        text.append(String(modified))
+        text.append(decimal: modified)
         text.append(0x20)
         if let field = self.entityTag { text.append(field) }
         text.append(0x0A)

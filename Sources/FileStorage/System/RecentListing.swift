@@ -16,8 +16,26 @@ final class RecentListing: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether none of the names existed at the last listing, nor was created by this process since.
-    func lacks(_ names: [String], in directory: DirectoryHandle) -> Bool {
+    /// Whether a name did not exist at the last listing, nor was created by this process since.
+    func lacks(_ name: String, in directory: DirectoryHandle) -> Bool {
+        self.lacks(in: directory) { !$0.contains(NameHash.of(name)) }
+    }
+
+    /// Whether this holds for a name, and for those of its partial file and journal.
+    func lacksFiles(of name: String, in directory: DirectoryHandle) -> Bool {
+        // Only a long name's partial file has a name that does not begin with it.
+        if PartialNames.isShortened(name) {
+            let names = PartialNames(name)
+            return [name, names.part, names.journal].allSatisfy { self.lacks($0, in: directory) }
+        }
+        return self.lacks(in: directory) { names in
+            let hash = NameHash.of(name)
+            return !names.contains(hash) && !names.contains(NameHash.of(ReservedName.partial, after: hash))
+                && !names.contains(NameHash.of(ReservedName.journal, after: hash))
+        }
+    }
+
+    private func lacks(in directory: DirectoryHandle, _ areMissing: (HashSet) -> Bool) -> Bool {
         let now = Self.now
         return self.state.withLock { state in
             if state.isUseless { return false }
@@ -37,7 +55,7 @@ final class RecentListing: Sendable {
                     return false
                 }
             }
-            return names.allSatisfy { !state.names.contains(Self.hash($0)) }
+            return areMissing(state.names)
         }
     }
 
@@ -46,7 +64,7 @@ final class RecentListing: Sendable {
     /// Names before the first listing are not recorded, because it will contain them; so an unused listing needs no
     /// memory.
     func note(_ name: String) {
-        let hash = Self.hash(name)
+        let hash = NameHash.of(name)
         self.state.withLock { if !$0.isUseless, $0.listedAt != nil { _ = $0.names.insert(hash) } }
     }
 
@@ -69,25 +87,11 @@ final class RecentListing: Sendable {
         guard raw >= 0 else { return .unreadable }
         guard let entries = DirectoryEntries(raw) else { return .unreadable }
         var names = HashSet()
-        while let hash = entries.next({ self.hash($0) }) {
+        while let hash = entries.next({ NameHash.of($0) }) {
             guard names.count < self.limit else { return .tooLarge }
             _ = names.insert(hash)
         }
         guard errno == 0 else { return .unreadable }
         return .names(names)
-    }
-
-    private static func hash(_ name: String) -> UInt64 {
-        var name = name
-        return name.withUTF8 { self.hash($0) }
-    }
-
-    /// FNV-1a.
-    ///
-    /// A collision costs one unnecessary lookup.
-    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash
     }
 }

@@ -19,21 +19,42 @@ enum RequestHeadEncoder {
         forwardedBy proxy: ProxyServer? = nil,
         allocator: ByteBufferAllocator
     ) -> ByteBuffer? {
-        guard !request.method.isEmpty, request.method.utf8.allSatisfy(Byte.isTokenCharacter) else { return nil }
+        guard request.method == "GET" || Self.isToken(request.method) else { return nil }
+        if proxy == nil, request.fields["Host"] == nil {
+            return request.url.withRequestParts { target, host in
+                self.encode(request, target, host, proxy, allocator)
+            }
+        }
         // A proxy needs the absolute form (RFC 9112 §3.2.2).
-        let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
-        let host = request.fields["Host"] ?? request.url.hostField
+        var target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
+        var host = request.fields["Host"] ?? request.url.hostField
+        return target.withUTF8 { target in
+            host.withUTF8 { host in
+                self.encode(request, UnsafeRawBufferPointer(target), UnsafeRawBufferPointer(host), proxy, allocator)
+            }
+        }
+    }
+
+    private static func encode(
+        _ request: ExchangeRequest,
+        _ target: UnsafeRawBufferPointer,
+        _ host: UnsafeRawBufferPointer,
+        _ proxy: ProxyServer?,
+        _ allocator: ByteBufferAllocator
+    ) -> ByteBuffer? {
         guard Self.isVisible(target), Self.isVisible(host) else { return nil }
         let keepsCredentials = proxy != nil && proxy?.authorization == nil
-        var length = request.method.utf8.count + target.utf8.count + host.utf8.count + 32
-        var isValid = true
+        var length = request.method.utf8.count + target.count + host.count + 32
+        var hasOurs = false
         request.fields.forEachLine { name, value in
-            isValid = isValid && Self.isName(name) && Self.isValue(value)
+            hasOurs = hasOurs || Self.isOurs(name, keepsCredentials: keepsCredentials)
             length += name.count + value.count + 4
         }
-        guard isValid else { return nil }
+        let block = hasOurs ? nil : request.fields.withSendableBlock { $0.count }
+        guard block != nil || Self.isValid(request.fields) else { return nil }
         var buffer = allocator.buffer(capacity: length + 256)
-        // Bounds: the request line and the Host field need 20 bytes besides their parts, of 32; each line needs 4 more.
+        // Bounds: the request line and the Host field need 20 bytes besides their parts, of 32; each line needs 4 more, as it
+        // has in the block.
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
             var writer = HeadWriter(bytes)
             writer.write(request.method)
@@ -42,12 +63,16 @@ enum RequestHeadEncoder {
             writer.write(" HTTP/1.1\r\nHost: ")
             writer.write(host)
             writer.write("\r\n")
-            request.fields.forEachLine { name, value in
-                guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
-                writer.write(name)
-                writer.write(": ")
-                writer.write(value)
-                writer.write("\r\n")
+            if block != nil {
+                request.fields.withSendableBlock { writer.write($0) }
+            } else {
+                request.fields.forEachLine { name, value in
+                    guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
+                    writer.write(name)
+                    writer.write(": ")
+                    writer.write(value)
+                    writer.write("\r\n")
+                }
             }
             return writer.count
         }
@@ -114,20 +139,27 @@ enum RequestHeadEncoder {
         }
     }
 
-    /// Whether a text has no spaces and no control characters.
-    private static func isVisible(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
+    /// Whether bytes have no spaces and no control characters.
+    private static func isVisible(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        for byte in bytes where byte <= 0x20 || byte == 0x7F { return false }
+        return true
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(Byte.isTokenCharacter)
+    }
+
+    private static func isValid(_ fields: HeaderFields) -> Bool {
+        var isValid = true
+        fields.forEachLine { name, value in
+            isValid = isValid && Self.isName(name) && value.allSatisfy(Self.isFieldByte)
+        }
+        return isValid
     }
 
     private static func isName(_ name: UnsafeRawBufferPointer) -> Bool {
         for byte in name where !Byte.isTokenCharacter(byte) { return false }
         return !name.isEmpty
-    }
-
-    private static func isValue(_ value: UnsafeRawBufferPointer) -> Bool {
-        for byte in value where !Self.isFieldByte(byte) { return false }
-        return true
     }
 
     private static func isFieldByte(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0x00 }

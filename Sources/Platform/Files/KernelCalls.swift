@@ -86,9 +86,12 @@ package enum KernelCalls {
     package static func link(_ descriptor: Int32, in directory: Int32, as name: String) -> Int32 {
         if let simulation = FileCalls.simulation { return simulation.link(descriptor, directory, name) }
         guard self.isAvailable else { return self.unsupported() }
-        if linkat(descriptor, "", directory, name, 0x1000) == 0 { return 0 }
-        guard errno == ENOENT || errno == EPERM || errno == EINVAL else { return -1 }
-        return linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", directory, name, AT_SYMLINK_FOLLOW)
+        // Given as a pointer: the implicit conversion of a string copies it to the heap.
+        return name.withCString { name in
+            if "".withCString({ linkat(descriptor, $0, directory, name, 0x1000) }) == 0 { return 0 }
+            guard errno == ENOENT || errno == EPERM || errno == EINVAL else { return -1 }
+            return linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", directory, name, AT_SYMLINK_FOLLOW)
+        }
     }
 
     /// renameat2(2) with `RENAME_NOREPLACE`.
@@ -167,7 +170,7 @@ package enum KernelCalls {
         guard let setAttributeCall else { return self.unsupported() }
         return value.withUnsafeBytes { bytes -> Int32 in
             guard let base = bytes.baseAddress else { return 0 }
-            return setAttributeCall(descriptor, name, base, bytes.count, 0)
+            return name.withCString { setAttributeCall(descriptor, $0, base, bytes.count, 0) }
         }
     }
 

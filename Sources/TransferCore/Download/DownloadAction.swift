@@ -7,7 +7,7 @@ package enum DownloadAction: Sendable {
     // MARK: Requests
 
     /// Read the held bytes of the overlap if there is one, then send the request.
-    indirect case send(FetchPlan)
+    case send(FetchPlan)
     /// Close the request's exchange on its event loop, unless its response has ended, and end its extent.
     case close(RequestNumber)
     /// Apply `reading` to the response, on its event loop.
@@ -114,33 +114,62 @@ package enum DeferredStep: Sendable {
     case yield
 }
 
-/// One request as planned by the machine.
-package struct FetchPlan: Sendable {
-    package var number: DownloadAction.RequestNumber
+/// One request as planned by the machine; on the heap, because it is large and stays with the request to its end.
+package final class FetchPlan: Sendable {
+    /// The number of the request.
+    package let number: DownloadAction.RequestNumber
     /// The index of the event loop.
-    package var lane: Int
+    package let lane: Int
     /// The index of the source.
-    package var source: Int
-    package var url: HTTPURL
-    package var method: String
-    /// Whether the caller's content is sent.
-    package var sendsContent: Bool
+    package let source: Int
+    /// The URL.
+    package let url: HTTPURL
+    /// Its origin.
+    package let origin: Origin
+    /// The method.
+    package let method: String
     /// Whether a redirect has led to another origin: the caller's own fields are then sent to no origin, not to the first.
-    package var hasLeftOrigin: Bool
+    package let hasLeftOrigin: Bool
     /// Whether a redirect turned the request into one without content, so that the fields describing it are dropped.
-    package var isRewritten: Bool
+    package let isRewritten: Bool
+    /// Whether the caller's content is sent.
+    package var sendsContent: Bool { !self.isRewritten }
     /// The number of credential refusals before this request.
-    package var refusals: Int
+    package let refusals: Int
     /// The value of `Range`.
-    package var range: String?
+    package let range: String?
     /// The value of `If-Range`.
-    package var ifRange: String?
+    package let ifRange: String?
     /// Whether the caller's conditions are sent.
-    package var isConditional: Bool
+    package let isConditional: Bool
     /// The held bytes that the response repeats; they are read before the request is sent.
-    package var overlap: ByteRange?
+    package let overlap: ByteRange?
     /// Whether the exchanges closed before must be closed first: some servers limit connections.
-    package var waitsForClosing: Bool
+    package let waitsForClosing: Bool
+
+    init(
+        _ request: borrowing FetchRequest,
+        method: String,
+        range: String?,
+        ifRange: String?,
+        overlap: ByteRange?,
+        waitsForClosing: Bool
+    ) {
+        self.number = request.number
+        self.lane = request.lane
+        self.source = request.source
+        self.url = request.url
+        self.origin = request.origin
+        self.method = method
+        self.hasLeftOrigin = request.hasLeftOrigin
+        self.isRewritten = request.isRewritten
+        self.refusals = request.refusals
+        self.range = range
+        self.ifRange = ifRange
+        self.isConditional = request.isConditional
+        self.overlap = overlap
+        self.waitsForClosing = waitsForClosing
+    }
 }
 
 /// A partial file to be created.

@@ -84,7 +84,7 @@ extension DownloadMachine {
         guard case .committing(let committing) = self.phase else { return [] }
         self.discardOlder()
         let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
-        self.complete(committing, path: self.name.target.path, digest: digest, isVerified: isVerified, now)
+        self.complete(committing, path: self.name.path, digest: digest, isVerified: isVerified, now)
         return self.takeActions()
     }
 
@@ -132,7 +132,7 @@ extension DownloadMachine {
         self.discardOlder()
         self.complete(
             committing,
-            path: self.name.target.path,
+            path: self.name.path,
             digest: nil,
             isVerified: false,
             isSkipped: true,

@@ -28,7 +28,7 @@ extension DownloadMachine {
         guard self.name.attempts > Self.mostNames else { return true }
         let failure = TransferFailure(
             .fileExists,
-            "no free name for \(self.name.target.path): \(Self.mostNames) were tried",
+            "no free name for \(self.name.path): \(Self.mostNames) were tried",
             remedy: "move the existing files away, or choose another name"
         )
         self.end(.failed(failure))
@@ -202,7 +202,7 @@ extension DownloadMachine {
     /// Finishes without fetching: the file already exists.
     mutating func skip(size: Int64, verified: Bool = false, _ now: Int64) {
         var completion = TransferCompletion(
-            path: self.name.target.path,
+            path: self.name.path,
             bytes: size,
             received: 0,
             duration: .nanoseconds(now - self.startedAt),

@@ -243,7 +243,7 @@ extension DownloadMachine {
     /// The partial file is kept and another name is taken; if the user chose the name, the transfer fails.
     private mutating func decline(_ index: Int, _ reason: String, _ fetching: Fetching) {
         let refusal =
-            "\(self.name.target.path).part, started from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
+            "\(self.name.path).part, started from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
         if self.name.isGivenByUser {
             let failure = TransferFailure(
                 .cannotResume,

@@ -48,8 +48,7 @@ extension DownloadMachine {
     mutating func send(_ request: inout FetchRequest, afterClosing: Bool = false) {
         self.nextRequest = request.number
         if request.isFetch, self.isFetching { self.assignPiece(to: &request) }
-        var plan = self.plan(for: &request)
-        plan.waitsForClosing = afterClosing
+        let plan = self.plan(for: &request, afterClosing: afterClosing)
         self.requests.append(request)
         self.emit(.send(plan))
     }
@@ -90,47 +89,43 @@ extension DownloadMachine {
     }
 
     /// Describes the request; records in it the data to which its response must be related.
-    private func plan(for request: inout FetchRequest) -> FetchPlan {
+    private func plan(for request: inout FetchRequest, afterClosing: Bool) -> FetchPlan {
         if request.range == nil, request.isFetch, self.terms.asksForWhole, self.history.ranges.isRequired,
             !self.history.ranges.isRefused
         {
             request.range = 0..<Int64.max
         }
-        var plan = FetchPlan(
-            number: request.number,
-            lane: request.lane,
-            source: request.source,
-            url: request.url,
+        if request.range == nil { request.isConditional = request.isFetch && self.terms.isConditional }
+        let part = request.range.map { self.part($0, of: &request) }
+        return FetchPlan(
+            request,
             method: self.method(of: request),
-            sendsContent: !request.isRewritten,
-            hasLeftOrigin: request.hasLeftOrigin,
-            isRewritten: request.isRewritten,
-            refusals: request.refusals,
-            range: nil,
-            ifRange: nil,
-            isConditional: false,
-            overlap: nil,
-            waitsForClosing: false
+            range: part?.range,
+            ifRange: part?.ifRange,
+            overlap: part?.overlap,
+            waitsForClosing: afterClosing
         )
-        guard let range = request.range else {
-            request.isConditional = request.isFetch && self.terms.isConditional
-            plan.isConditional = request.isConditional
-            return plan
-        }
+    }
+
+    /// The fields of a request for a range, and the held bytes that its response repeats.
+    private func part(
+        _ range: ByteRange,
+        of request: inout FetchRequest
+    ) -> (range: String, ifRange: String?, overlap: ByteRange?) {
         guard case .fetching(let fetching) = self.phase else {
-            plan.range = RangeField.bytes(from: range.lowerBound)
-            return plan
+            return (RangeField.bytes(from: range.lowerBound), nil, nil)
         }
         let isTail = range.upperBound == Int64.max || range.upperBound == fetching.planner.length
-        plan.range = isTail ? RangeField.bytes(from: range.lowerBound) : RangeField.bytes(range)
+        let field = isTail ? RangeField.bytes(from: range.lowerBound) : RangeField.bytes(range)
+        var validator: String?
         if let facts = fetching.facts, !self.history.ranges.omitsIfRange,
-            !self.isOtherResource(fetching, request.source), let validator = Validators(facts.value).ifRange
+            !self.isOtherResource(fetching, request.source)
         {
-            plan.ifRange = validator
-            request.sentIfRange = true
+            validator = Validators(facts.value).ifRange
         }
-        if request.overlap > 0 { plan.overlap = range.lowerBound..<range.lowerBound + request.overlap }
-        return plan
+        request.sentIfRange = validator != nil
+        let overlap = request.overlap > 0 ? range.lowerBound..<range.lowerBound + request.overlap : nil
+        return (field, validator, overlap)
     }
 
     func method(of request: FetchRequest) -> String {

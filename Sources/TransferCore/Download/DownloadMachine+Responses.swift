@@ -327,7 +327,7 @@ extension DownloadMachine {
     /// Finishes a conditional request whose response is 304: the caller's copy is current.
     private mutating func notModified(_ now: Int64) {
         var completion = TransferCompletion(
-            path: self.name.target.path,
+            path: self.name.path,
             bytes: 0,
             received: 0,
             duration: .nanoseconds(now - self.startedAt),

@@ -33,7 +33,9 @@ package struct DownloadMachine: ~Copyable, Sendable {
 
     /// The file's name and the rules for existing files with that name.
     struct Name: Sendable {
-        var target: FileTarget
+        var target: FileTarget { didSet { self.path = self.target.path } }
+        /// The path of the target, which several events report.
+        private(set) var path: String
         /// The name without a number.
         var base: String
         var isGivenByUser: Bool
@@ -44,6 +46,14 @@ package struct DownloadMachine: ~Copyable, Sendable {
         var isDiverted = false
         /// The number of surveys that led to another one, or to another name.
         var attempts = 0
+
+        init(target: FileTarget, base: String, isGivenByUser: Bool, rule: IfExistsRule) {
+            self.target = target
+            self.path = target.path
+            self.base = base
+            self.isGivenByUser = isGivenByUser
+            self.rule = rule
+        }
     }
 
     /// The terms of the request; on the heap, because the machine is moved often and they never change.
@@ -176,10 +186,15 @@ package struct DownloadMachine: ~Copyable, Sendable {
         return taken
     }
 
+    /// Takes the empty list of actions that have been performed, so that the next event need not allocate one.
+    package mutating func reuse(_ list: inout [DownloadAction]) {
+        if list.isEmpty, self.actions.capacity == 0 { swap(&list, &self.actions) }
+    }
+
     /// Adds an action to those of the event.
-    mutating func emit(_ action: DownloadAction) {
+    mutating func emit(_ action: consuming DownloadAction) {
         // Most events have one to four.
-        if self.actions.isEmpty { self.actions.reserveCapacity(4) }
+        if self.actions.capacity == 0 { self.actions.reserveCapacity(4) }
         self.actions.append(action)
     }
 
@@ -231,7 +246,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
     package var target: FileTarget { self.name.target }
 
     /// The path that events report; empty for a stream.
-    package var path: String { self.isStream ? "" : self.name.target.path }
+    package var path: String { self.isStream ? "" : self.name.path }
 
     /// The facts of the response that the held bytes are from.
     package var facts: ResourceFacts? {

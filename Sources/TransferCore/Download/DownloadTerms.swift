@@ -62,10 +62,5 @@ package struct DownloadTerms: Sendable {
     private static let temporary: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Creates terms with the default options.
-    ///
-    /// - Precondition: `sources` is not empty.
-    package init(sources: [HTTPURL]) {
-        precondition(!sources.isEmpty, "a download requires at least one URL")
-        self.sources = sources
-    }
+    package init(sources: [HTTPURL]) { self.sources = sources }
 }

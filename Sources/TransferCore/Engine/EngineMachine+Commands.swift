@@ -83,15 +83,15 @@ extension EngineMachine {
     // MARK: Names
 
     /// Whether a name is unused.
-    package func isNameFree(_ path: String) -> Bool { self.names.isFree(path) }
+    package func isNameFree(_ target: FileTarget) -> Bool { self.names.isFree(target) }
 
     /// Whether a name is that of another transfer's partial file or journal.
-    package func isNameOwned(_ path: String) -> Bool { self.names.isOwned(path) }
+    package func isNameOwned(_ target: FileTarget) -> Bool { self.names.isOwned(target) }
 
     /// Reserves a name, numbered if it is taken.
     package mutating func takeName(directory: String, base: String) -> FileTarget {
         let target = FileTarget(directory: directory, name: base)
-        if self.names.take(target.path) { return target }
+        if self.names.take(target) { return target }
         return self.takeNextName(directory: directory, base: base)
     }
 
@@ -99,14 +99,14 @@ extension EngineMachine {
     package mutating func takeNextName(directory: String, base: String) -> FileTarget {
         let plain = FileTarget(directory: directory, name: base)
         while true {
-            let number = self.names.number(for: plain.path)
+            let number = self.names.number(for: plain)
             let target = FileTarget(directory: directory, name: FileName.numbered(base, number))
-            if self.names.take(target.path) { return target }
+            if self.names.take(target) { return target }
         }
     }
 
     /// Makes a name available again.
-    package mutating func releaseName(_ path: String) { self.names.release(path) }
+    package mutating func releaseName(_ target: FileTarget) { self.names.release(target) }
 
     // MARK: Waits
 

@@ -115,7 +115,7 @@ package struct EngineMachine: Sendable {
     package internal(set) var isStopping = false
 
     var entries: [Entry] = []
-    var slots: [TransferID: Int] = [:]
+    var slots = TransferTable<Int>()
     var freeSlots: [Int] = []
     var nextID: UInt64 = 0
     var nextTicket: UInt64 = 0
@@ -306,7 +306,7 @@ package struct EngineMachine: Sendable {
     private mutating func shrink() {
         self.entries = []
         self.freeSlots = []
-        self.slots = [:]
+        self.slots = TransferTable()
         for index in self.classes.indices { self.classes[index].removeAll() }
     }
 

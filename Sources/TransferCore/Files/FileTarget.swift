@@ -14,6 +14,15 @@ public struct FileTarget: Hashable, Sendable {
         self.name = name
     }
 
+    /// What is between directory and name in the path; `nil` if the path is the name, because the directory is empty or `.`.
+    var separator: String? {
+        var directory = self.directory
+        return directory.withUTF8 { bytes in
+            guard let last = bytes.last, bytes.count > 1 || last != 0x2E else { return nil }
+            return last == 0x2F ? "" : "/"
+        }
+    }
+
     /// The path of the final file.
     public var path: String {
         var (directory, name) = (self.directory, self.name)

@@ -67,7 +67,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     private var authorityStart: Int { self.scheme == .http ? 7 : 8 }
 
-    private var hasUserInfo: Bool { Int(self.hostStart) != self.authorityStart }
+    /// Whether it has a user name or a password.
+    package var hasUserInfo: Bool { Int(self.hostStart) != self.authorityStart }
 
     private var userInfo: Substring? {
         self.hasUserInfo ? self.slice(self.authorityStart, Int(self.hostStart) - 1) : nil
@@ -115,6 +116,20 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The value of the Host field: with the port only if it is not the default (RFC 9110 §7.2).
     public var hostField: String { self.string(Int(self.hostStart), Int(self.pathStart)) }
+
+    /// Calls `body` with the bytes of ``requestTarget`` and of ``hostField``, without creating strings.
+    package func withRequestParts<Result>(
+        _ body: (_ target: UnsafeRawBufferPointer, _ host: UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        var text = self.text
+        return text.withUTF8 { bytes in
+            let bytes = UnsafeRawBufferPointer(bytes)
+            return body(
+                bytes.part(Int(self.pathStart)..<bytes.count),
+                bytes.part(Int(self.hostStart)..<Int(self.pathStart))
+            )
+        }
+    }
 
     /// The URL without user information and query, for logs and file attributes.
     public var redacted: String {

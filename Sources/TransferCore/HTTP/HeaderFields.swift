@@ -15,6 +15,9 @@ public struct HeaderFields: Sendable {
 
     private var bytes: [UInt8]
     private var lines: [Line]
+    /// Whether the block is what is sent: the lines in order, each `name: value` with its CRLF, a token and no control that
+    /// would break the framing.
+    private var isSendable = true
 
     /// Creates an empty list of fields.
     public init() {
@@ -38,24 +41,34 @@ public struct HeaderFields: Sendable {
     ///
     /// - Precondition: Neither text contains CR, LF or NUL; a caller with untrusted texts checks first.
     public mutating func append(_ name: String, _ value: String) {
-        let nameStart = UInt32(self.bytes.count)
-        self.bytes.append(name)
-        let nameEnd = UInt32(self.bytes.count)
-        self.bytes.append(value)
-        self.lines.append(
-            Line(nameStart: nameStart, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(self.bytes.count))
-        )
+        var (name, value) = (name, value)
+        name.withUTF8 { name in
+            value.withUTF8 { self.append(name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer($0)) }
+        }
     }
 
     /// Appends one field line from raw bytes, as from a parser.
     public mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        let nameStart = UInt32(self.bytes.count)
+        let start = self.bytes.count
         self.bytes.append(contentsOf: name)
-        let nameEnd = UInt32(self.bytes.count)
+        self.bytes.append(0x3A)
+        self.bytes.append(0x20)
         self.bytes.append(contentsOf: value)
-        self.lines.append(
-            Line(nameStart: nameStart, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(self.bytes.count))
-        )
+        self.bytes.append(0x0D)
+        self.bytes.append(0x0A)
+        let valueStart = start + name.count + 2
+        self.append(nameAt: start..<start + name.count, valueAt: valueStart..<valueStart + value.count)
+        if self.isSendable { self.isSendable = Self.isSendable(name, value) }
+    }
+
+    private static func isSendable(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        guard !name.isEmpty, name.allSatisfy(Byte.isTokenCharacter) else { return false }
+        var control = value.firstControl(from: 0)
+        while control < value.count {
+            if value[control] == Byte.cr || value[control] == Byte.lf || value[control] == Byte.nul { return false }
+            control = value.firstControl(from: control + 1)
+        }
+        return true
     }
 
     /// Reserves room for a message of about this size.
@@ -70,6 +83,7 @@ public struct HeaderFields: Sendable {
     mutating func adopt(block: UnsafeRawBufferPointer, lines: Int) {
         self.bytes = Array(block)
         self.lines.reserveCapacity(lines)
+        self.isSendable = false
     }
 
     /// Appends one field line that is part of the block.
@@ -99,6 +113,7 @@ public struct HeaderFields: Sendable {
             let line = self.lines.removeLast()
             self.remove(name)
             self.lines.insert(line, at: first)
+            self.isSendable = false
         }
     }
 
@@ -131,9 +146,17 @@ public struct HeaderFields: Sendable {
         }
     }
 
+    /// Calls `body` with the block of all lines as they are sent, each with its CRLF.
+    ///
+    /// - Returns: The result of `body`; `nil` if the lines are not in such a block, or one of them cannot be sent.
+    package func withSendableBlock<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        self.isSendable ? self.bytes.withUnsafeBytes(body) : nil
+    }
+
     /// Removes every field with this name.
     public mutating func remove(_ name: String) {
         let kept = self.withName(name) { name in self.lines.filter { !self.matches($0, name) } }
+        self.isSendable = self.isSendable && kept.count == self.lines.count
         self.lines = kept
     }
 

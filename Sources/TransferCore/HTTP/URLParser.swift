@@ -28,6 +28,7 @@ struct URLParser {
         // `#` is searched first, so that the text after it cannot cause an error.
         if let fragment = self.bytes[start..<end].firstIndex(of: 0x23) { end = fragment }
 
+        if let url = self.urlInNormalForm(start..<end) { return url }
         let scheme = try self.scheme(start..<end)
         self.output.reserveCapacity(end - start + 24)
         self.output.append(contentsOf: scheme.name.utf8)
@@ -63,6 +64,80 @@ struct URLParser {
             path: pathStart..<pathEnd,
             port: port
         )
+    }
+
+    /// The URL if it is in normal form already and has a host name, as nearly all have; it is found by reading each byte once.
+    private func urlInNormalForm(_ range: Range<Int>) -> HTTPURL? {
+        // Bounds: 0 <= range.lowerBound <= hostStart <= hostEnd <= pathStart < range.upperBound <= count; each byte that is
+        // read is before the upper bound, which is compared first.
+        let end = range.upperBound
+        let scheme: Scheme
+        if self.hasLowercase("http://", range) {
+            scheme = .http
+        } else if self.hasLowercase("https://", range) {
+            scheme = .https
+        } else {
+            return nil
+        }
+        let hostStart = range.lowerBound + (scheme == .http ? 7 : 8)
+        var place = hostStart
+        // No label is empty, and the name is not too long, as in `HostName.isRegisteredName`.
+        var previous: UInt8 = 0x2E
+        while place < end, Self.isHostByte(self.bytes[place]) {
+            if previous == 0x2E, self.bytes[place] == 0x2E { return nil }
+            previous = self.bytes[place]
+            place += 1
+        }
+        let hostEnd = place
+        guard hostStart < hostEnd, hostEnd - hostStart <= 254 else { return nil }
+        var port = scheme.defaultPort
+        if place < end, self.bytes[place] == 0x3A {
+            place += 1
+            guard place < end, self.bytes[place] >= 0x31, self.bytes[place] <= 0x39 else { return nil }
+            port = 0
+            while place < end, port <= 65535, self.bytes[place] >= 0x30, self.bytes[place] <= 0x39 {
+                port = port * 10 + Int(self.bytes[place] - 0x30)
+                place += 1
+            }
+            guard port <= 65535, port != scheme.defaultPort else { return nil }
+        }
+        let pathStart = place
+        guard place < end, self.bytes[place] == 0x2F, let number = UInt16(exactly: port) else { return nil }
+        var pathEnd = end
+        while place < end {
+            let byte = self.bytes[place]
+            guard PercentEncoding.isPathByte(byte) else { return nil }
+            if byte == 0x3F, pathEnd == end { pathEnd = place }
+            // The beginning of what may be a dot segment; in a query, too, where it means nothing but is rare.
+            if previous == 0x2F, byte == 0x2E || byte == 0x25 { return nil }
+            previous = byte
+            place += 1
+        }
+        let start = range.lowerBound
+        return HTTPURL(
+            text: String(decoding: UnsafeBufferPointer(rebasing: self.bytes[range]), as: UTF8.self),
+            scheme: scheme,
+            host: hostStart - start..<hostEnd - start,
+            path: pathStart - start..<pathEnd - start,
+            port: number
+        )
+    }
+
+    /// Whether the range begins with a prefix, in lower case.
+    private func hasLowercase(_ prefix: StaticString, _ range: Range<Int>) -> Bool {
+        guard range.count >= prefix.utf8CodeUnitCount else { return false }
+        return prefix.withUTF8Buffer { wanted in
+            for index in 0..<wanted.count where self.bytes[range.lowerBound + index] != wanted[index] { return false }
+            return true
+        }
+    }
+
+    /// Whether a byte of a host name is in normal form: a digit, a lower-case letter, a dot, a hyphen or an underscore.
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x61...0x7A, 0x30...0x39, 0x2E, 0x2D, 0x5F: true
+        default: false
+        }
     }
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }

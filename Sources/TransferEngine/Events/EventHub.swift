@@ -59,10 +59,9 @@ final class EventHub: Sendable {
     ///
     /// Cheap, and safe under other locks; `deliver()` must follow outside all locks.
     func post(_ event: consuming TransferEvent) {
-        // An event is large: it is moved, not copied.
-        var item: Item? = .event(event)
+        let item = Item.event(event)
         self.state.withLock { state in
-            if !state.observers.isEmpty, let item = item.take() { state.pending.append(item) }
+            if !state.observers.isEmpty { state.pending.append(item) }
         }
     }
 
@@ -74,15 +73,17 @@ final class EventHub: Sendable {
     /// Delivers the enqueued events, unless another thread is delivering.
     func deliver() {
         guard self.state.withLock({ $0.pending.claim() }) else { return }
-        while let (items, observers) = self.nextBatch() {
+        var items: [Item] = []
+        while let observers = self.nextBatch(into: &items) {
             for item in items {
-                switch consume item {
+                switch item {
                 case .event(let event):
                     let interest = event.kind.interest
                     for observer in observers where observer.interest.isSuperset(of: interest) { observer.call(event) }
                 case .call(let call): call()
                 }
             }
+            items.removeAll(keepingCapacity: true)
         }
     }
 
@@ -92,7 +93,8 @@ final class EventHub: Sendable {
         self.deliver()
     }
 
-    private func nextBatch() -> ([Item], [Entry])? {
-        self.state.withLock { state in state.pending.next().map { ($0, state.observers) } }
+    /// Takes the enqueued events; returns their observers, or `nil` if there are no events.
+    private func nextBatch(into items: inout [Item]) -> [Entry]? {
+        self.state.withLock { state in state.pending.next(into: &items) ? state.observers : nil }
     }
 }

@@ -5,37 +5,56 @@ public import TransferCore
 ///
 /// Order for one transfer: any number of `.started`, `.response`, `.progress`, `.retrying`, `.paused`, then exactly one
 /// of `.finished`, `.failed` and `.cancelled`.
+///
+/// On the heap: an event is larger than most values that are passed on, and is passed on often.
 public struct TransferEvent: Sendable {
-    /// The transfer; `nil` for events of the queue.
-    public var id: TransferID?
-    /// The transfer's first URL without user information and query; empty for events of the queue.
-    public var url: String { self.source?.redacted ?? self.text }
-    /// The value that the caller attached to the transfer.
-    public var userInfo: (any Sendable)?
-    /// What happened.
-    public var kind: Kind
-    /// The target of the file as far as known, in the event that ends a transfer.
-    public var target: FileTarget?
+    private final class Facts: Sendable {
+        let id: TransferID?
+        let userInfo: (any Sendable)?
+        let kind: Kind
+        let target: FileTarget?
+        let source: HTTPURL?
+        let text: String
 
-    /// Kept so that ``url`` is formatted only on demand.
-    private let source: HTTPURL?
-    private let text: String
+        init(
+            _ id: TransferID?,
+            _ userInfo: (any Sendable)?,
+            _ kind: consuming Kind,
+            target: FileTarget?,
+            source: HTTPURL?,
+            text: String
+        ) {
+            self.id = id
+            self.userInfo = userInfo
+            self.kind = kind
+            self.target = target
+            self.source = source
+            self.text = text
+        }
+    }
+
+    private let facts: Facts
+
+    /// The transfer; `nil` for events of the queue.
+    public var id: TransferID? { self.facts.id }
+    /// The transfer's first URL without user information and query; empty for events of the queue.
+    ///
+    /// Formatted on demand.
+    public var url: String { self.facts.source?.redacted ?? self.facts.text }
+    /// The value that the caller attached to the transfer.
+    public var userInfo: (any Sendable)? { _read { yield self.facts.userInfo } }
+    /// What happened.
+    public var kind: Kind { _read { yield self.facts.kind } }
+    /// The target of the file as far as known, in the event that ends a transfer.
+    public var target: FileTarget? { self.facts.target }
 
     /// Creates an event.
     public init(id: TransferID?, url: String, userInfo: (any Sendable)?, kind: Kind) {
-        self.id = id
-        self.source = nil
-        self.text = url
-        self.userInfo = userInfo
-        self.kind = kind
+        self.facts = Facts(id, userInfo, kind, target: nil, source: nil, text: url)
     }
 
-    init(id: TransferID, source: HTTPURL, userInfo: (any Sendable)?, kind: Kind) {
-        self.id = id
-        self.source = source
-        self.text = ""
-        self.userInfo = userInfo
-        self.kind = kind
+    init(id: TransferID, source: HTTPURL, userInfo: (any Sendable)?, kind: consuming Kind, target: FileTarget? = nil) {
+        self.facts = Facts(id, userInfo, kind, target: target, source: source, text: "")
     }
 
     /// The kinds of events that an observer receives; ends and the queue's own events are always delivered.

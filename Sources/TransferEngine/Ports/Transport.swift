@@ -16,7 +16,7 @@ public protocol Transport: Sendable {
     ///
     /// - Precondition: The caller is on `lane`.
     /// - Returns: The exchange. The receiver is not called before this returns.
-    func start(_ request: ExchangeRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
+    func start(_ request: consuming ExchangeRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
 
     /// The proxy through which a URL is requested, if any; in an outage the proxy is held instead of the host.
     func proxy(for url: HTTPURL) -> Origin?
@@ -68,12 +68,37 @@ public struct ExchangeRequest: Sendable {
         connectTimeout: Int64,
         readQuantum: Int? = nil
     ) {
+        self.init(
+            method: method,
+            url: url,
+            fields: fields,
+            body: body,
+            connectTimeout: connectTimeout,
+            readQuantum: readQuantum,
+            cachePolicy: nil,
+            addresses: nil
+        )
+    }
+
+    /// Creates a request for a download.
+    init(
+        method: String,
+        url: HTTPURL,
+        fields: HeaderFields,
+        body: [UInt8]?,
+        connectTimeout: Int64,
+        readQuantum: Int?,
+        cachePolicy: CachePolicy?,
+        addresses: AddressRule?
+    ) {
         self.method = method
         self.url = url
         self.fields = fields
         self.body = body
         self.connectTimeout = connectTimeout
         self.readQuantum = readQuantum
+        self.cachePolicy = cachePolicy
+        self.addresses = addresses
     }
 }
 

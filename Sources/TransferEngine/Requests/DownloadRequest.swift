@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Synchronization
 public import TransferCore
 
 /// A download: the URLs, the destination and the options.
@@ -52,8 +53,14 @@ package struct DownloadRequest: Sendable {
     /// The policy hooks for requests and responses, or `nil`.
     package var policy: (any TransferPolicy)?
 
-    /// The options, which many requests can share.
-    package var options: DownloadOptions
+    /// The options, which many requests can share; a change affects this request only.
+    package var options: DownloadOptions {
+        _read { yield self.shared.options }
+        set { self.shared = SharedOptions(newValue) }
+    }
+
+    /// The options as they are shared.
+    var shared: SharedOptions
 
     /// A value of the caller, attached to every event.
     package var userInfo: (any Sendable)?
@@ -67,7 +74,7 @@ package struct DownloadRequest: Sendable {
         directory: String? = nil,
         expected: [ExpectedDigest] = [],
         fields: [(String, String)] = [],
-        options: DownloadOptions = DownloadOptions(),
+        options: SharedOptions,
         userInfo: (any Sendable)? = nil
     ) {
         precondition(!sources.isEmpty, "a download requires at least one URL")
@@ -76,8 +83,63 @@ package struct DownloadRequest: Sendable {
         self.directory = directory
         self.expected = expected
         self.fields = fields
-        self.options = options
+        self.shared = options
         self.userInfo = userInfo
+    }
+
+    /// Creates a request with options of its own.
+    ///
+    /// - Precondition: `sources` is not empty.
+    package init(
+        _ sources: [HTTPURL],
+        name: String? = nil,
+        directory: String? = nil,
+        expected: [ExpectedDigest] = [],
+        fields: [(String, String)] = [],
+        options: DownloadOptions = DownloadOptions(),
+        userInfo: (any Sendable)? = nil
+    ) {
+        self.init(
+            sources,
+            name: name,
+            directory: directory,
+            expected: expected,
+            fields: fields,
+            options: SharedOptions(options),
+            userInfo: userInfo
+        )
+    }
+}
+
+/// The options of many requests, in one place, with what follows from them.
+package final class SharedOptions: Sendable {
+    /// The options.
+    package let options: DownloadOptions
+    private let terms = Mutex<DownloadTerms?>(nil)
+    private let plainFields = Mutex<HeaderFields?>(nil)
+
+    /// Creates options to be shared.
+    package init(_ options: DownloadOptions) { self.options = options }
+
+    /// The terms of a run that follow from the options, without sources; made once.
+    func runTerms() -> DownloadTerms {
+        self.terms.withLock { made in
+            if let made { return made }
+            let terms = DownloadTerms(self.options)
+            made = terms
+            return terms
+        }
+    }
+
+    /// The header fields of a request for a whole file at its own origin, to which nothing is added; made once.
+    func plainRequestFields() -> HeaderFields {
+        self.plainFields.withLock { made in
+            if let made { return made }
+            var fields = HeaderFields(self.options.fields)
+            DownloadRequest.complete(&fields, range: nil, ifRange: nil)
+            made = fields
+            return fields
+        }
     }
 }
 

@@ -34,7 +34,7 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Control, on the event loop
 
-    func start(_ request: ExchangeRequest, on transport: any Transport) {
+    func start(_ request: consuming ExchangeRequest, on transport: any Transport) {
         self.quantum = request.readQuantum
         self.exchange = transport.start(request, onLane: self.lane, receiver: self)
     }

@@ -7,25 +7,26 @@ extension DownloadRun {
     /// Performs actions in order, and those that result from an action before the next one.
     ///
     /// A loop, because actions can lead to others without an end that the stack has room for.
-    func perform(_ actions: [DownloadAction]) {
-        var (current, next) = (actions, 0)
-        // The lists with actions that wait for the end of those that result from an earlier one.
-        var interrupted: [(actions: [DownloadAction], next: Int)] = []
-        while true {
-            guard next < current.count else {
-                guard let last = interrupted.popLast() else { return }
-                (current, next) = last
-                continue
-            }
-            let following = self.perform(current[next])
+    ///
+    /// - Parameter actions: The actions; empty afterwards.
+    func perform(_ actions: inout [DownloadAction]) {
+        var next = 0
+        while next < actions.count {
+            // Moved out, not copied.
+            var action = DownloadAction.started
+            swap(&action, &actions[next])
             next += 1
-            guard !following.isEmpty else { continue }
-            if next < current.count { interrupted.append((current, next)) }
-            (current, next) = (following, 0)
+            var following = self.perform(action)
+            if following.isEmpty { continue }
+            if next < actions.count { following += actions[next...] }
+            (actions, following, next) = (following, actions, 0)
+            following.removeAll(keepingCapacity: true)
+            self.state.withLock { $0.machine.reuse(&following) }
         }
+        actions.removeAll(keepingCapacity: true)
     }
 
-    private func perform(_ action: DownloadAction) -> [DownloadAction] {
+    private func perform(_ action: consuming DownloadAction) -> [DownloadAction] {
         switch action {
         case .send(let plan): self.send(plan)
         case .close(let number):
@@ -202,17 +203,16 @@ extension DownloadRun {
     }
 
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
-        var request = ExchangeRequest(
+        ExchangeRequest(
             method: plan.method,
             url: plan.url,
-            fields: self.request.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
-            body: plan.sendsContent ? self.request.body : nil,
+            fields: self.download.request.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
+            body: plan.sendsContent ? self.download.request.body : nil,
             connectTimeout: self.options.connectTimeout.inNanoseconds,
-            readQuantum: self.host.readQuantum(for: self.transfer, attempts: count)
+            readQuantum: self.host.readQuantum(for: self.transfer, attempts: count),
+            cachePolicy: self.download.request.cachePolicy,
+            addresses: self.options.addresses
         )
-        request.cachePolicy = self.request.cachePolicy
-        request.addresses = self.options.addresses
-        return request
     }
 
     func requestFacts(_ plan: FetchPlan) -> RequestFacts {
@@ -288,7 +288,7 @@ extension DownloadRun {
 
     private func closeFile(_ ending: DownloadEnding) {
         // A running operation may be creating or writing the file; it must end first.
-        if self.line.isBusy || self.blocks(ending.file) {
+        if self.isLineBusy || self.blocks(ending.file) {
             self.line.run {
                 self.closeFileNow(ending)
                 self.ended(ending.outcome)

@@ -183,7 +183,7 @@ extension DownloadRun {
         let written: Int
         do throws(StorageError) {
             // Bytes of an earlier request may be waiting: these follow them.
-            written = self.line.isBusy ? 0 : try sink.writeAvailable(bytes)
+            written = self.isLineBusy ? 0 : try sink.writeAvailable(bytes)
         } catch {
             self.handle { $0.failed(TransferFailure(error)) }
             return .close

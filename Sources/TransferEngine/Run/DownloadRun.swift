@@ -21,8 +21,6 @@ final class DownloadRun: TransferRun {
     /// The host at which the run was admitted.
     private let slot: Origin
     let state: Mutex<State>
-    /// Runs this run's blocking operations, one at a time.
-    let line: OperationLine
     /// Held while facts are recorded, so that they are recorded in the order of their events.
     let recording = Mutex(())
 
@@ -34,6 +32,8 @@ final class DownloadRun: TransferRun {
         var performers = 0
         /// Whether a response was received, and whether that was reported to the engine.
         var response = FirstResponse.none
+        /// Runs the blocking operations, one at a time; most small files need none.
+        var line: OperationLine?
         /// The outcome, from when everything is closed until it is reported.
         var outcome: RunOutcome?
 
@@ -64,12 +64,10 @@ final class DownloadRun: TransferRun {
         self.startedAt = now
         self.isProbe = earlier.isProbe
         self.slot = earlier.host
-        self.line = OperationLine(on: host.pool)
         self.state = Mutex(
             State(
                 machine: DownloadMachine(
-                    DownloadTerms(
-                        download.request,
+                    download.request.terms(
                         asksForWhole: transfer.asksForWhole,
                         laneCount: host.transport.laneCount
                     ),
@@ -90,6 +88,19 @@ final class DownloadRun: TransferRun {
     var options: DownloadOptions { _read { yield self.request.options } }
     var policy: (any TransferPolicy)? { self.request.policy }
     var now: Int64 { self.time.now }
+
+    /// Runs this run's blocking operations, one at a time.
+    var line: OperationLine {
+        self.state.withLock { state in
+            if let line = state.line { return line }
+            let line = OperationLine(on: self.host.pool)
+            state.line = line
+            return line
+        }
+    }
+
+    /// Whether a blocking operation is running or waiting.
+    var isLineBusy: Bool { self.state.withLock { $0.line }?.isBusy ?? false }
 
     // MARK: The engine's calls
 
@@ -136,13 +147,15 @@ final class DownloadRun: TransferRun {
             if !actions.isEmpty { state.performers += 1 }
             return actions
         }
-        if !actions.isEmpty { self.performAll(actions) }
+        if !actions.isEmpty { self.performAll(consume actions) }
     }
 
     /// Performs the actions of an event that was counted as a performer.
-    func performAll(_ actions: [DownloadAction]) {
-        self.perform(actions)
+    func performAll(_ actions: consuming [DownloadAction]) {
+        var left = consume actions
+        self.perform(&left)
         let outcome: RunOutcome? = self.state.withLock { state in
+            state.machine.reuse(&left)
             state.performers -= 1
             return state.takeOutcome()
         }
@@ -187,39 +200,49 @@ final class DownloadRun: TransferRun {
     }
 }
 
+extension DownloadRequest {
+    /// The terms of a run: those of the options, completed by the request's own.
+    func terms(asksForWhole: Bool, laneCount: Int) -> DownloadTerms {
+        var terms = self.shared.runTerms()
+        terms.sources = self.sources
+        terms.method = self.method
+        terms.asksForWhole = asksForWhole
+        terms.isConditional = !self.conditions.isEmpty
+        terms.expected = self.expected
+        terms.nameIsExact = self.nameIsExact
+        terms.namesByFinalURL = self.namesByFinalURL
+        terms.mark = self.mark
+        terms.hasPolicy = self.policy != nil
+        terms.laneCount = laneCount
+        return terms
+    }
+}
+
 extension DownloadTerms {
-    init(_ request: borrowing DownloadRequest, asksForWhole: Bool, laneCount: Int) {
-        self.init(sources: request.sources)
-        self.method = request.method
-        self.asksForWhole = asksForWhole
-        self.isConditional = !request.conditions.isEmpty
-        self.expected = request.expected
-        self.nameIsExact = request.nameIsExact
-        self.namesByFinalURL = request.namesByFinalURL
-        self.mark = request.mark
+    /// The terms that follow from options; without sources.
+    init(_ options: DownloadOptions) {
+        self.init(sources: [])
         self.destination =
-            switch request.options.destination {
+            switch options.destination {
             case .file: .file
             case .stream: .stream
             case .memory(let receiver): .memory(keepsBytes: receiver.keepsBytes)
             }
-        self.ifExists = request.options.ifExists
-        self.ifRunning = request.options.ifRunning
-        self.connections = request.options.connections
-        self.minimumSplit = request.options.minimumSplit
-        self.retryStatuses = request.options.retryStatuses
+        self.ifExists = options.ifExists
+        self.ifRunning = options.ifRunning
+        self.connections = options.connections
+        self.minimumSplit = options.minimumSplit
+        self.retryStatuses = options.retryStatuses
         self.redirects = RedirectRule(
-            maximum: request.options.maximumRedirects,
-            allowsDowngrade: request.options.allowsDowngrade
+            maximum: options.maximumRedirects,
+            allowsDowngrade: options.allowsDowngrade
         )
-        self.stallTimeout = request.options.stallTimeout.inNanoseconds
-        self.totalTimeout = request.options.totalTimeout.inNanoseconds
-        self.durable = request.options.durable
-        self.reportDigest = request.options.reportDigest
-        self.keepBad = request.options.keepBad
-        self.hasPolicy = request.policy != nil
-        self.hasRefresher = request.options.refresher != nil
-        self.laneCount = laneCount
+        self.stallTimeout = options.stallTimeout.inNanoseconds
+        self.totalTimeout = options.totalTimeout.inNanoseconds
+        self.durable = options.durable
+        self.reportDigest = options.reportDigest
+        self.keepBad = options.keepBad
+        self.hasRefresher = options.refresher != nil
     }
 }
 

@@ -120,7 +120,7 @@ final class Transfer: Sendable {
             && !request.fields.contains { $0.0.utf8.count == 5 && $0.0.lowercased() == "range" }
     }
 
-    func event(_ kind: TransferEvent.Kind) -> TransferEvent {
-        TransferEvent(id: self.id, source: self.source, userInfo: self.userInfo, kind: kind)
+    func event(_ kind: consuming TransferEvent.Kind, target: FileTarget? = nil) -> TransferEvent {
+        TransferEvent(id: self.id, source: self.source, userInfo: self.userInfo, kind: kind, target: target)
     }
 }

@@ -359,7 +359,7 @@ struct EngineWalk {
 
     private mutating func reserve() {
         if self.chance(30), let name = self.taken.sorted().randomElement(using: &self.random) {
-            self.machine.releaseName(name)
+            self.machine.releaseName(FileTarget(directory: "", name: name))
             self.taken.remove(name)
             return
         }
@@ -368,7 +368,7 @@ struct EngineWalk {
             self.chance(70)
             ? self.machine.takeName(directory: "d", base: base) : self.machine.takeNextName(directory: "d", base: base)
         self.check(self.taken.insert(target.path).inserted, "\(target.path) was reserved twice")
-        self.check(!self.machine.isNameFree(target.path), "\(target.path) is reserved and free")
+        self.check(!self.machine.isNameFree(target), "\(target.path) is reserved and free")
     }
 
     /// A group of files is synced; the next call has its result.

@@ -364,8 +364,8 @@ struct TransferLifeTests {
         let paths = (0..<3).map { _ in machine.takeName(directory: "d", base: "f.txt").path }
         let next = machine.takeNextName(directory: "d", base: "f.txt").path
         #expect(Set(paths + [next]).count == 4 && paths[0] == "d/f.txt")
-        #expect(!machine.isNameFree("d/f.txt"))
-        machine.releaseName("d/f.txt")
+        #expect(!machine.isNameFree(FileTarget(directory: "d", name: "f.txt")))
+        machine.releaseName(FileTarget(directory: "d", name: "f.txt"))
         let again = machine.takeName(directory: "d", base: "f.txt").path
         #expect(again == "d/f.txt")
     }

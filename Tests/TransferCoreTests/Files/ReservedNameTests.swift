@@ -55,23 +55,29 @@ struct ReservedNameTests {
     @Test("a name, its partial file and its journal are taken together")
     func registry() {
         var names = NameRegistry()
-        func take(_ path: String) -> Bool { names.take(path) }
-        #expect(take("d/x"))
-        #expect(!take("d/x.part"))
-        #expect(!names.isFree("d/x.part.journal"))
-        #expect(names.isOwned("d/x.part.journal"))
-        #expect(!names.isOwned("d/x"))
-        #expect(take("d/y.part"))
-        #expect(!take("d/y"))
-        #expect(take("d/z.part.journal"))
-        #expect(!take("d/z"))
+        func target(_ name: String) -> FileTarget { FileTarget(directory: "d", name: name) }
+        func take(_ name: String) -> Bool { names.take(target(name)) }
+        #expect(take("x"))
+        #expect(!take("x.part"))
+        #expect(!names.isFree(target("x.part.journal")))
+        #expect(names.isOwned(target("x.part.journal")))
+        #expect(!names.isOwned(target("x")))
+        #expect(take("y.part"))
+        #expect(!take("y"))
+        #expect(take("z.part.journal"))
+        #expect(!take("z"))
         // The partial file of `z.part` would be `z.part.part`.
-        #expect(take("d/z.part"))
-        names.release("d/z.part")
-        names.release("d/x")
-        #expect(take("d/x.part"))
-        names.release("d/y.part")
-        #expect(take("d/y"))
-        #expect(take("d/.part"))
+        #expect(take("z.part"))
+        names.release(target("z.part"))
+        names.release(target("x"))
+        #expect(take("x.part"))
+        names.release(target("y.part"))
+        #expect(take("y"))
+        #expect(take(".part"))
+        // One path is one name, however it is divided.
+        #expect(!names.isFree(FileTarget(directory: "", name: "d/y")))
+        #expect(!names.isFree(FileTarget(directory: ".", name: "d/y")))
+        #expect(!names.isFree(FileTarget(directory: "d/", name: "y")))
+        #expect(names.isFree(FileTarget(directory: "", name: "dy")))
     }
 }

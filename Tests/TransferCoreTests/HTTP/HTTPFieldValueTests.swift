@@ -136,6 +136,26 @@ import TransferTesting
 }
 
 @Suite struct HeaderFieldsTests {
+    private func block(_ fields: HeaderFields) -> String? {
+        fields.withSendableBlock { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("Fields that were only appended are sent as one block; others are not")
+    func sendable() {
+        var fields: HeaderFields = ["Accept": "*/*", "X": ""]
+        #expect(self.block(fields) == "Accept: */*\r\nX: \r\n")
+        fields["x"] = nil
+        #expect(self.block(fields) == nil && fields["Accept"] == "*/*" && fields.count == 1)
+        var replaced: HeaderFields = ["A": "1", "B": "2"]
+        replaced["A"] = "3"
+        #expect(self.block(replaced) == nil && replaced.map(\.value) == ["3", "2"])
+        for (name, value) in [("", "x"), ("A B", "x"), ("A", "x\ny"), ("A", "x\ry"), ("A", "x\0y"), ("A:", "x")] {
+            #expect(self.block(["Accept": "*/*", name: value]) == nil)
+        }
+        #expect(self.block(["A": "tab\tand ä"]) == "A: tab\tand ä\r\n")
+        #expect(self.block([:]) == "")
+    }
+
     @Test func namesCompareWithoutCaseAndKeepTheirOrder() {
         var fields: HeaderFields = ["A": "1", "b": "2", "a": "3"]
         #expect(fields["a"] == "1")

@@ -29,6 +29,31 @@ import TransferTesting
         #expect(url.lastPathSegment == "c.txt")
     }
 
+    /// A scheme in upper case is parsed byte by byte; a URL in normal form is taken as it is.
+    @Test("A URL that is taken as it is equals the one that is parsed byte by byte", arguments: 0..<200 as Range<UInt64>)
+    func bothWays(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        let pieces = [
+            "a", "Z", "0", "9", ".", "-", "_", "~", "/", "//", "/./", "/../", "/%2e/", "%41", "%", "?", "#", ":", ":80",
+            ":443", ":8080", ":08", ":65536", "@", "[", "]", "\\", " ", "é", "..", "x.com", "b\n", "\u{7F}",
+        ]
+        for _ in 0..<100 {
+            var rest = ["h", "example.com", "127.0.0.1:8080", ""].randomElement(using: &random) ?? ""
+            for _ in 0..<Int.random(in: 0...8, using: &random) { rest += pieces.randomElement(using: &random) ?? "" }
+            for scheme in ["http", "https"] {
+                let asItIs = Result { () throws(HTTPURLError) in try HTTPURL("\(scheme)://\(rest)") }
+                let parsed = Result { () throws(HTTPURLError) in try HTTPURL("\(scheme.uppercased())://\(rest)") }
+                switch (asItIs, parsed) {
+                case (.success(let one), .success(let other)):
+                    #expect(one == other && one.requestTarget == other.requestTarget, "\(rest.debugDescription)")
+                    #expect(one.host == other.host && one.port == other.port && one.query == other.query)
+                case (.failure(let one), .failure(let other)): #expect(one.code == other.code)
+                default: Issue.record("\(scheme)://\(rest.debugDescription): \(asItIs), \(parsed)")
+                }
+            }
+        }
+    }
+
     @Test(arguments: [
         ("http://h", "http://h/"), ("http://h:80", "http://h/"), ("https://h:443/x", "https://h/x"),
         ("http://h:/x", "http://h/x"), ("http://h?q", "http://h/?q"), ("http://h/?", "http://h/?"),

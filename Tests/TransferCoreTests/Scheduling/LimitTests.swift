@@ -121,16 +121,17 @@ struct LimitTests {
     @Test("names are taken once, and numbers count up")
     func names() {
         var names = NameRegistry()
-        let result117 = names.take("a")
+        let target = FileTarget(directory: ".", name: "a")
+        let result117 = names.take(target)
         #expect(result117)
-        let result118 = !names.take("a")
+        let result118 = !names.take(target)
         #expect(result118)
-        let result119 = names.number(for: "a") == 1
+        let result119 = names.number(for: target) == 1
         #expect(result119)
-        let result120 = names.number(for: "a") == 2
+        let result120 = names.number(for: target) == 2
         #expect(result120)
-        names.release("a")
-        let result122 = names.take("a")
+        names.release(target)
+        let result122 = names.take(target)
         #expect(result122)
     }
 }

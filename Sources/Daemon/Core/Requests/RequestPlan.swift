@@ -46,27 +46,27 @@ extension RequestPlan {
         baseFields: [(String, String)]
     ) throws(ControlError) {
         let reader = OptionReader(options: options)
-        var request = DownloadRequest(try Self.sources(urls), options: base)
+        let proxy = try Self.proxy(options)
+        var own = base
+        own.durable = true
+        own.keepBad = false
+        own.ifExists = try Self.rule(reader)
+        if let text = options[.ifRunning], !text.isEmpty {
+            own.ifRunning = IfRunningRule(rawValue: text)
+            if own.ifRunning == nil { throw reader.wrong(.ifRunning, "wait, fail or rename") }
+        }
+        try Self.readLimits(reader, &own)
+        own.addresses = try Self.addresses(reader, base.addresses, hasProxy: proxy != nil)
+        var request = DownloadRequest(try Self.sources(urls), options: own)
         request.directory = directory
         request.name = try Self.name(options[.out])
         request.expected = try Self.digests(options[all: .checksum])
-        request.options.durable = true
-        request.options.keepBad = false
-        request.options.ifExists = try Self.rule(reader)
-        if let text = options[.ifRunning], !text.isEmpty {
-            request.options.ifRunning = IfRunningRule(rawValue: text)
-            if request.options.ifRunning == nil { throw reader.wrong(.ifRunning, "wait, fail or rename") }
-        }
-        request.nameIsExact =
-            request.name != nil
-            && (request.options.ifExists == .overwrite || request.options.ifExists == .fail)
+        request.nameIsExact = request.name != nil && (own.ifExists == .overwrite || own.ifExists == .fail)
         request.namesByFinalURL = reader.options[.nameFrom] == "last"
         try Self.readContent(reader, &request)
         try Self.readFields(reader, baseFields, &request)
-        try Self.readLimits(reader, &request)
         self.init(request: request)
-        self.proxy = try Self.proxy(options)
-        self.request.options.addresses = try Self.addresses(reader, base.addresses, hasProxy: self.proxy != nil)
+        self.proxy = proxy
         if let user = options[.httpUser], !user.isEmpty {
             self.credential = .password(user: user, password: options[.httpPassword] ?? "")
         }
@@ -195,28 +195,28 @@ extension RequestPlan {
         request.fields = own + base.filter { !names.contains($0.0.lowercased()) }
     }
 
-    private static func readLimits(_ reader: OptionReader, _ request: inout DownloadRequest) throws(ControlError) {
+    private static func readLimits(_ reader: OptionReader, _ own: inout DownloadOptions) throws(ControlError) {
         let split = try reader.count(.split, 1...256)
         let perServer = try reader.count(.maxConnectionPerServer, 1...256)
         if split != nil || perServer != nil {
-            request.options.connections = .fixed(min(split ?? 16, perServer ?? 16, 64))
+            own.connections = .fixed(min(split ?? 16, perServer ?? 16, 64))
         }
-        if let bytes = try reader.bytes(.minSplitSize) { request.options.minimumSplit = max(65_536, bytes) }
-        if let rate = try reader.bytes(.maxDownloadLimit) { request.options.rateLimit = rate > 0 ? rate : nil }
+        if let bytes = try reader.bytes(.minSplitSize) { own.minimumSplit = max(65_536, bytes) }
+        if let rate = try reader.bytes(.maxDownloadLimit) { own.rateLimit = rate > 0 ? rate : nil }
         if let tries = try reader.count(.maxTries, 0...1_000_000) {
-            request.options.retries = tries == 0 ? 1_000_000 : tries - 1
+            own.retries = tries == 0 ? 1_000_000 : tries - 1
             // A client that limits tries also counts those that fail in an outage.
-            request.options.retriesIncludeOutages = tries > 0
+            own.retriesIncludeOutages = tries > 0
         }
-        if let wait = try reader.seconds(.retryWait) { request.options.retryWait = wait }
-        if let timeout = try reader.seconds(.timeout) { request.options.stallTimeout = timeout }
+        if let wait = try reader.seconds(.retryWait) { own.retryWait = wait }
+        if let timeout = try reader.seconds(.timeout) { own.stallTimeout = timeout }
         if let timeout = try reader.seconds(.connectTimeout), timeout > .zero {
-            request.options.connectTimeout = timeout
+            own.connectTimeout = timeout
         }
-        request.options.speedFloor = try reader.speedFloor()
-        if let timeout = try reader.seconds(.resourceTimeout) { request.options.totalTimeout = timeout }
+        own.speedFloor = try reader.speedFloor()
+        if let timeout = try reader.seconds(.resourceTimeout) { own.totalTimeout = timeout }
         if let timeout = try reader.seconds(.outageTimeout) {
-            request.options.outageTimeout = timeout > .zero ? timeout : nil
+            own.outageTimeout = timeout > .zero ? timeout : nil
         }
     }
 }
