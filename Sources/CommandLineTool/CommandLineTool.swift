@@ -57,11 +57,18 @@ public enum CommandLineTool {
     /// A message, or a help, names the whole command: it is left to the root command, which parses once more.
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         if let type = MartletCommand.command(arguments.first),
-            let command = try? type.parse(Array(arguments.dropFirst()))
+            let command = self.parse(type, Array(arguments.dropFirst()))
         {
             return command
         }
         return try MartletCommand.parseAsRoot(arguments)
+    }
+
+    private static func parse<Command: ParsableCommand>(
+        _ type: Command.Type,
+        _ arguments: [String]
+    ) -> (any ParsableCommand)? {
+        SoleCommand<Command>.command(arguments)
     }
 
     /// The message for a value that a command cannot use.

@@ -19,8 +19,8 @@ package final class TransferEngine: Sendable, RunHost {
         package var rateLimit: Int64?
         /// Limits per registered domain, intervals between requests, and whether `robots.txt` is obeyed.
         package var politeness = PolitenessLimits()
-        /// The list that determines the registered domains.
-        package var suffixes = PublicSuffixes.builtIn
+        /// The list that determines the registered domains; by default the built-in one.
+        package var suffixes: PublicSuffixes?
         /// The User-Agent field of requests for `robots.txt`, which also selects the rules.
         package var robotsAgent = "martlet/\(MartletVersion.text)"
         /// Whether a file name becomes available again when its transfer ends.
@@ -120,7 +120,7 @@ package final class TransferEngine: Sendable, RunHost {
             connectionsPerHost: configuration.connectionsPerHost,
             lanes: lanes,
             politeness: configuration.politeness,
-            suffixes: configuration.suffixes
+            suffixes: configuration.suffixes ?? .builtIn
         )
         machine.waitsForMachine = configuration.waitsForMachine
         machine.waitsForFileSystems = configuration.waitsForFileSystems

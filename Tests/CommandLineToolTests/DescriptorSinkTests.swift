@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 import Testing
+import TransferCore
 import TransferTesting
 
 @testable import CommandLineTool
@@ -16,7 +17,7 @@ struct DescriptorSinkTests {
         try #require(reader >= 0)
         defer { close(reader) }
         let sink = try DescriptorSink(opening: path)
-        let bytes = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 >> 3) }
+        let bytes = (0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 >> 3) }
         var written = 0
         var received: [UInt8] = []
         var space = [UInt8](repeating: 0, count: 1 << 16)
@@ -40,6 +41,26 @@ struct DescriptorSinkTests {
             received += space[..<number]
         }
         #expect(received == Array(bytes[..<written]))
+    }
+
+    @Test("a pipe is enlarged when it is full, and not before")
+    func enlargedPipe() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path("pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        let getSize: Int32 = 1032
+        let size = fcntl(reader, getSize)
+        let sink = try DescriptorSink(opening: path)
+        let bytes = [UInt8](repeating: 1, count: 4 << 20)
+        // Where the system cannot do this, nothing is written.
+        guard try bytes.withUnsafeBytes({ try sink.writeAvailable($0.part(0..<1000)) }) == 1000 else { return }
+        #expect(fcntl(reader, getSize) == size)
+        let count = try bytes.withUnsafeBytes { try sink.writeAvailable($0) }
+        #expect(count > Int(size))
+        #expect(fcntl(reader, getSize) > size)
     }
 
     @Test("/dev/null takes everything at once, and the usual way works, too")

@@ -104,6 +104,37 @@ struct PauseTests {
         #expect(server.connectionCount == 1)
     }
 
+    @Test("a quantum that is set during a fast response bounds what is delivered from then on")
+    func lateQuantum() async throws {
+        let body = [UInt8](repeating: 1, count: 16 << 20)
+        let server = try await ScriptedServer.start { _ in .response(200, body: body) }
+        try await HTTPTransport.with { (transport) async throws in
+            let counts = Mutex((before: 0, largest: 0))
+            let exchange = Mutex<(any Exchange)?>(nil)
+            let started = Gate()
+            let receiver = ExchangeRecorder(
+                onHead: { _ in started.isOpen ? .read : .pause },
+                onBody: { count in
+                    counts.withLock { counts in
+                        if counts.before < 4 << 20 {
+                            counts.before += count
+                            if counts.before >= 4 << 20 { exchange.withLock { $0?.setReadQuantum(1000) } }
+                        } else {
+                            counts.largest = max(counts.largest, count)
+                        }
+                    }
+                    return .read
+                }
+            )
+            let begun = await transport.begin(try server.url("/"), receiver)
+            exchange.withLock { $0 = begun }
+            started.open()
+            begun.resumeReading()
+            #expect(await receiver.whole().body == body)
+            #expect(counts.withLock { $0.largest } <= 1000)
+        }
+    }
+
     @Test("a cancelled exchange emits nothing more, and its connection is closed")
     func cancel() async throws {
         let server = try await ScriptedServer.start { _ in

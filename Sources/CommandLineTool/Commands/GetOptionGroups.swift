@@ -155,7 +155,7 @@ struct ConnectionOptions: ParsableArguments {
             "Priority of the files: foreground, high, normal or low. (default: normal)",
             valueName: "priority"
         ),
-        completion: .list(Priority.allCases.reversed().map { "\($0)" }),
+        completion: .list(Priority.allCases.reversed().map(\.name)),
         transform: { try Choice.parse($0, among: Priority.allCases) }
     )
     var priority: Priority = .normal

@@ -10,6 +10,8 @@ final class DescriptorSink: ByteSink {
     private enum Promptness: UInt8, AtomicRepresentable {
         /// Every write is prompt: to a regular file, which is no slower than a downloaded one, and to /dev/null.
         case always
+        /// A pipe takes what there is room for, and is enlarged when it is full for the first time.
+        case untilFull
         /// A pipe takes what there is room for.
         case whileThereIsRoom
         /// A terminal, a socket, or a pipe of a system that cannot do this.
@@ -53,7 +55,7 @@ final class DescriptorSink: ByteSink {
         guard fstat(descriptor, &status) == 0 else { return .never }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .always
-        case S_IFIFO: return .whileThereIsRoom
+        case S_IFIFO: return .untilFull
         case S_IFCHR:
             var null = stat()
             return stat("/dev/null", &null) == 0 && null.st_rdev == status.st_rdev ? .always : .never
@@ -65,6 +67,7 @@ final class DescriptorSink: ByteSink {
         let count: Int
         switch self.promptness.load(ordering: .relaxed) {
         case .always: count = systemWrite(self.descriptor, bytes.baseAddress, bytes.count)
+        case .untilFull: count = self.fill(bytes)
         case .whileThereIsRoom: count = KernelCalls.writeWithoutWaiting(self.descriptor, bytes)
         case .never: return 0
         }
@@ -78,6 +81,22 @@ final class DescriptorSink: ByteSink {
             return 0
         }
     }
+
+    /// Writes to a pipe of the usual 64 KiB, which a fast transfer fills with each read: a larger one is written to at once,
+    /// instead of by another thread.
+    private func fill(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let count = KernelCalls.writeWithoutWaiting(self.descriptor, bytes)
+        guard count >= 0 ? count < bytes.count : errno == EAGAIN else { return count }
+        KernelCalls.enlargePipe(self.descriptor, to: Self.pipeSize)
+        self.promptness.store(.whileThereIsRoom, ordering: .relaxed)
+        let written = max(0, count)
+        let more = KernelCalls.writeWithoutWaiting(self.descriptor, bytes.part(written..<bytes.count))
+        // A failure of the second part is found by the next call.
+        return written > 0 ? written + max(0, more) : more
+    }
+
+    /// The most that an unprivileged process may ask for.
+    private static let pipeSize: Int32 = 1 << 20
 
     /// Writes all bytes; blocks while the reader does not read.
     func write(_ bytes: [UInt8]) throws(StorageError) {

@@ -24,7 +24,8 @@ enum Terminal {
     static var isUnicode: Bool {
         for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
             guard let value = self.environment(name), !value.isEmpty else { continue }
-            return value.lowercased().contains("utf-8") || value.lowercased().contains("utf8")
+            let name = value.lowercased().utf8.filter { $0 != UInt8(ascii: "-") }
+            return name.indices.contains { name[$0...].starts(with: "utf8".utf8) }
         }
         return false
     }

@@ -83,15 +83,19 @@ extension ClientConnection {
         to exchange: HTTPExchange
     ) -> Outcome {
         while true {
+            // A read that began before the quantum was set, or into a buffer that had grown, is delivered in parts.
+            let end = self.readQuantum.map { min(bytes.count, consumed + max(1, $0)) } ?? bytes.count
             let part: ResponseParser.Part
             do {
-                part = try self.parser.next(bytes, consumed: &consumed)
+                part = try self.parser.next(bytes.part(0..<end), consumed: &consumed)
             } catch {
                 return .failed(error)
             }
             let decision: ReadDecision
             switch part {
-            case .needMore: return .drained
+            case .needMore:
+                if end == bytes.count || consumed < end { return .drained }
+                continue
             case .end(let trailers): return .ended(trailers)
             case .interim(let status, let fields):
                 if status == 100 { self.goAhead() }

@@ -52,7 +52,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     var pendingEnd: PendingEnd?
     /// Whether TLS ended without the peer's close_notify.
     private var lacksCloseNotify = false
-    private var readQuantum: Int?
+    /// The most bytes that are read, and delivered, at once; `nil` if that does not matter.
+    private(set) var readQuantum: Int?
     /// Whether part of a request's content was not handed to the kernel yet.
     var isSending = false
     /// Sends the request's content, if that is streamed.
@@ -142,9 +143,11 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         guard self.exchange === exchange, self.readQuantum != bytes, let options = self.context?.channel.syncOptions
         else { return }
         self.readQuantum = bytes
-        let capacity = bytes.map(Self.readSize) ?? TransportLoop.defaultReadSize
+        let sizes: any RecvByteBufferAllocator =
+            bytes.map { FixedSizeRecvByteBufferAllocator(capacity: Self.readSize($0)) }
+            ?? self.lane.readSizes(over: self.route)
         // Only a closed channel rejects options, and then they do not matter.
-        try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: capacity))
+        try? options.setOption(.recvAllocator, value: sizes)
         // With a quantum, there is one read per wake-up, so that a pause takes effect immediately.
         try? options.setOption(.maxMessagesPerRead, value: UInt(bytes == nil ? 4 : 1))
     }

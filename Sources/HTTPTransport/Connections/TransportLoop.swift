@@ -30,8 +30,8 @@ final class TransportLoop: @unchecked Sendable {
     /// The names that are being resolved.
     private var queries: [ObjectIdentifier: NameQuery] = [:]
 
-    /// The size of a read without a quantum, in bytes.
-    static let defaultReadSize = 64 * 1024
+    /// The number of connections that are open or being opened.
+    var connectionCount: Int { self.connections.count }
 
     init(loop: any EventLoop, of loops: SharedLoops, configuration: HTTPTransport.Configuration, tls: TLSSettings) {
         self.loop = loop
@@ -108,7 +108,7 @@ final class TransportLoop: @unchecked Sendable {
         let bootstrap = ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.autoRead, value: false)
-            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.defaultReadSize))
+            .channelOption(.recvAllocator, value: self.readSizes(over: route))
             .connectTimeout(timeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -118,6 +118,13 @@ final class TransportLoop: @unchecked Sendable {
         if let address { return bootstrap.connect(to: address) }
         return bootstrap.resolver(NameQuery(of: hop.origin, by: self.loops.names, addresses: addresses, lane: self))
             .connect(host: hop.origin.host, port: hop.origin.port)
+    }
+
+    /// The sizes of the reads without a quantum.
+    func readSizes(over route: Route) -> any RecvByteBufferAllocator {
+        // NIOSSL decrypts all the reads of a wake-up into one buffer, which has to stay in the processor's cache.
+        if route.hasTLS { return FixedSizeRecvByteBufferAllocator(capacity: ReadSizes.initial) }
+        return ReadSizes(lane: self)
     }
 
     /// No connection could be made over a route: the name of its first hop is looked up again the next time.

@@ -57,6 +57,16 @@ package enum KernelCalls {
         return call(descriptor, &vector, 1, -1, 0x8)
     }
 
+    /// Makes a pipe larger, so that its ends wait for each other less often (`F_SETPIPE_SZ` of fcntl(2)).
+    ///
+    /// A larger pipe remains as it is. The system refuses a size above `/proc/sys/fs/pipe-max-size`, and a larger pipe to a
+    /// user whose pipes together are too large.
+    package static func enlargePipe(_ descriptor: Int32, to size: Int32) {
+        // F_GETPIPE_SZ and F_SETPIPE_SZ of <linux/fcntl.h>.
+        guard self.isAvailable, fcntl(descriptor, 1032) < size else { return }
+        _ = fcntl(descriptor, 1031, size)
+    }
+
     // MARK: Files and names
 
     /// Opens an unnamed file in a directory (`O_TMPFILE` of open(2)).

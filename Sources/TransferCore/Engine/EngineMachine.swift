@@ -173,17 +173,17 @@ package struct EngineMachine: Sendable {
     ///   - connectionsPerHost: The maximum number of connections to a host; by default derived from `limit`.
     ///   - lanes: The number of event loops.
     ///   - politeness: The limits per registered domain, and the intervals.
-    ///   - suffixes: Determines the registered domains.
+    ///   - suffixes: Determines the registered domains; read if a limit concerns them.
     package init(
         limit: Int,
         connectionsPerHost: Int? = nil,
         lanes: Int = 1,
         politeness: PolitenessLimits = PolitenessLimits(),
-        suffixes: PublicSuffixes = PublicSuffixes()
+        suffixes: @autoclosure () -> PublicSuffixes = PublicSuffixes()
     ) {
         self.politeness = politeness
         self.isPolite = !politeness.isEmpty
-        self.hosts = HostTable(suffixes: politeness.concernsDomains ? suffixes : nil)
+        self.hosts = HostTable(suffixes: politeness.concernsDomains ? suffixes() : nil)
         self.limit = limit
         self.connectionsPerHost = connectionsPerHost
         self.laneLoad = Array(repeating: 0, count: lanes)

@@ -10,6 +10,16 @@ public enum Priority: UInt8, Hashable, Sendable, CaseIterable, Comparable {
     /// A user is waiting for it.
     case foreground
 
+    /// The name in options.
+    package var name: String {
+        switch self {
+        case .low: "low"
+        case .normal: "normal"
+        case .high: "high"
+        case .foreground: "foreground"
+        }
+    }
+
     /// Compares by urgency.
     public static func < (left: Priority, right: Priority) -> Bool { left.rawValue < right.rawValue }
 }

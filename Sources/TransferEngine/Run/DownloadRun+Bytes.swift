@@ -212,12 +212,14 @@ extension DownloadRun {
     }
 
     private func advanceStream(_ bytes: UnsafeRawBufferPointer, _ exchange: DownloadExchange) {
-        exchange.digests?.update(bytes)
-        let digests = self.transfer.memory.withLock { $0.streamDigests }
-        digests?.update(bytes)
         // A receiver that keeps the bytes compares them itself.
-        if case .memory(let receiver) = self.options.destination, receiver.keepsBytes { return }
-        self.transfer.memory.withLock { $0.streamTail.append(bytes) }
+        let isKept = if case .memory(let receiver) = self.options.destination { receiver.keepsBytes } else { false }
+        let digests = self.transfer.memory.withLock { memory in
+            if !isKept { memory.streamTail.append(bytes) }
+            return memory.streamDigests
+        }
+        digests?.update(bytes)
+        exchange.digests?.update(bytes)
     }
 
     // MARK: Pausing

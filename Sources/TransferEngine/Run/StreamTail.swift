@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
 /// The last bytes of a stream.
 struct StreamTail: Sendable {
     private let capacity: Int
-    /// Pieces in order; together they contain at least the last `capacity` bytes of the stream.
-    private var pieces: [[UInt8]] = []
-    private var count = 0
+    /// The bytes in order, until there are `capacity` of them; then the oldest one is at `start`.
+    private var ring: [UInt8] = []
+    private var start = 0
 
     init(capacity: Int) { self.capacity = capacity }
 
     /// Appends bytes; copies at most `capacity` of them.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
-        let kept = bytes.suffix(self.capacity)
-        if kept.count == self.capacity {
-            self.pieces.removeAll(keepingCapacity: true)
-            self.count = 0
+        var rest = bytes.part(max(0, bytes.count - self.capacity)..<bytes.count)
+        if self.ring.count < self.capacity {
+            let count = min(rest.count, self.capacity - self.ring.count)
+            self.ring.append(contentsOf: rest.part(0..<count))
+            rest = rest.part(count..<rest.count)
         }
-        self.pieces.append(Array(kept))
-        self.count += kept.count
-        while let first = self.pieces.first, self.count - first.count >= self.capacity {
-            self.pieces.removeFirst()
-            self.count -= first.count
+        while !rest.isEmpty {
+            let end = min(self.capacity, self.start + rest.count)
+            let replaced = self.start..<end
+            self.ring.withUnsafeMutableBytes { $0.part(replaced).copyMemory(from: rest.part(0..<replaced.count)) }
+            self.start = end % self.capacity
+            rest = rest.part(replaced.count..<rest.count)
         }
-        // Small pieces are joined to bound their number.
-        if self.pieces.count > 64 { self.pieces = [Array(self.pieces.joined())] }
     }
 
     /// The last bytes, at most the capacity.
-    var bytes: [UInt8] { Array(self.pieces.joined().suffix(self.capacity)) }
+    var bytes: [UInt8] { Array(self.ring[self.start...] + self.ring[..<self.start]) }
 }
