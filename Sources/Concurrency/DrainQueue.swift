@@ -32,7 +32,10 @@ public struct DrainQueue<Element> {
 
     /// Appends elements without claiming the queue.
     @inlinable
-    public mutating func append(contentsOf elements: [Element]) { self.elements += elements }
+    public mutating func append(contentsOf elements: [Element]) {
+        // Usually nothing waits: then the array is taken, not copied.
+        if self.elements.isEmpty { self.elements = elements } else { self.elements += elements }
+    }
 
     /// Claims the queue if it has elements and is not claimed.
     ///

@@ -8,12 +8,12 @@ package protocol HTTPApplication: AnyObject, Sendable {
     /// Returns the handler of a request, which it may change: its method, user and allowed origin.
     func handler(for request: inout Request) -> any RequestHandler
 
-    /// Changes a response before it is sent.
+    /// Changes a response before it is sent; not called for one to a request that could not be parsed.
     ///
     /// - Parameters:
     ///   - response: The response, or the fields of an interim one.
-    ///   - request: The request, or `nil` if it could not be parsed.
-    func prepare(_ response: inout Response, to request: Request?)
+    ///   - request: The request.
+    func prepare(_ response: inout Response, to request: Request)
 
     /// A response has ended.
     ///
@@ -32,7 +32,7 @@ package protocol HTTPApplication: AnyObject, Sendable {
 
 extension HTTPApplication {
     /// Changes nothing.
-    package func prepare(_ response: inout Response, to request: Request?) {}
+    package func prepare(_ response: inout Response, to request: Request) {}
     /// Does nothing.
     package func responded(_ response: Response, to request: Request?, _ transmission: Transmission) {}
     /// Does nothing.

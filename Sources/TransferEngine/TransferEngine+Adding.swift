@@ -67,17 +67,19 @@ extension TransferEngine {
     /// - Throws: ``EngineError`` with code `closed` after `close()`.
     @discardableResult
     package func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
-        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
-        var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        let upload = Transfer.Upload(request)
+        if upload.request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        let origin = upload.request.url.origin
+        var terms = EngineMachine.Terms(origin: origin, upload.request.options)
         // Robots rules are for crawlers, which do not upload.
         terms.obeysRobots = false
-        terms.mayProbe = request.mayProbe
-        if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
-        terms.gate = self.transport.proxy(for: request.url)
+        terms.mayProbe = upload.request.mayProbe
+        if let since = upload.request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
+        terms.gate = self.transport.proxy(for: upload.request.url)
         let id: TransferID? = self.state.withLock { state in
             guard !state.machine.isClosed else { return nil }
             let id = state.machine.add(terms)
-            state.transfers[id] = Transfer(id: id, upload: request)
+            state.transfers[id] = Transfer(id: id, upload: upload, origin: origin)
             return id
         }
         guard let id else { throw Self.closed }

@@ -109,11 +109,11 @@ extension TransferEngine {
                 now: now,
                 earlier: earlier
             )
-        case .upload(let request):
+        case .upload(let upload):
             return UploadRun(
                 host: self,
                 transfer: transfer,
-                request: request,
+                upload: upload,
                 lane: lane,
                 now: now,
                 earlier: earlier

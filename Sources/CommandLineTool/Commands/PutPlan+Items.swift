@@ -54,7 +54,7 @@ extension PutPlan {
         } else if files.isEmpty {
             throw BadValue("no file given; write martlet put FILE URL")
         }
-        let isFolder = self.isFolder(url)
+        let isFolder = url.isFolder
         guard (files.count == 1 && list == nil) || isFolder || method == "POST" else {
             throw BadValue("several files need a URL that ends in a slash, to which each file's name is appended")
         }

@@ -62,37 +62,18 @@ struct PutPlan {
 }
 
 extension PutPlan {
-    /// Whether a URL is a folder, to which file names are appended.
-    static func isFolder(_ url: HTTPURL) -> Bool { url.path.hasSuffix("/") && url.query == nil }
-
     /// Creates the upload of a file.
     ///
     /// - Throws: ``BadValue`` if the path does not name a file.
     static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
         let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or with --input-file")
         // A POST to a folder lets the server choose the name.
-        guard self.isFolder(url), method != "POST" else { return Item(content: .file(file), url: url, name: file) }
+        guard url.isFolder, method != "POST" else { return Item(content: .file(file), url: url, name: file) }
         do {
-            let target = try url.resolving(self.segment(name))
-            return Item(content: .file(file), url: target, collection: url, name: file)
+            return Item(content: .file(file), url: try url.entry(name), collection: url, name: file)
         } catch {
             throw BadValue(error.message)
         }
-    }
-
-    /// Percent-encodes a name as a path segment; the prefix `./` keeps a colon from ending a URL scheme.
-    private static func segment(_ name: String) -> String {
-        var text = "./"
-        for byte in name.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                text.append(Character(Unicode.Scalar(byte)))
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                text += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return text
     }
 }
 

@@ -48,7 +48,7 @@ enum PutRun {
         _ state: String?,
         _ answer: Answer?
     ) -> UploadRequest {
-        var request = UploadRequest(item.url, .bytes([]), options: plan.run.options)
+        var request = UploadRequest(item.url, .parts([]), options: plan.run.options)
         request.method = plan.method
         request.type = plan.type
         request.way = plan.way

@@ -9,11 +9,12 @@ enum FilePath {
         otherwise remedy: String = "end it with the file's name, or use --directory"
     ) throws(BadValue) -> (directory: String?, name: String) {
         guard !path.utf8.contains(0) else { throw BadValue("a file name contains a NUL; remove it") }
-        guard let slash = path.lastIndex(of: "/") else {
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: 0x2F) else {
             guard path != "", path != ".", path != ".." else { throw self.noFile(path, remedy) }
             return (nil, path)
         }
-        let name = String(path[path.index(after: slash)...])
+        let name = String(path[bytes.index(after: slash)...])
         guard name != "", name != ".", name != ".." else { throw self.noFile(path, remedy) }
         let directory = String(path[..<slash])
         return (directory.isEmpty ? "/" : directory, name)

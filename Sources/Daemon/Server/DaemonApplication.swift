@@ -36,8 +36,7 @@ final class DaemonApplication: HTTPApplication {
         return self.router.handler(for: request)
     }
 
-    func prepare(_ response: inout Response, to request: Request?) {
-        guard let request else { return }
+    func prepare(_ response: inout Response, to request: Request) {
         if let origin = request.allowedOrigin {
             response.fields.append("Access-Control-Allow-Origin", origin)
             response.fields.append("Vary", "Origin")

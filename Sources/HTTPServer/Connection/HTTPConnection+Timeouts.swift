@@ -43,6 +43,7 @@ extension HTTPConnection {
         self.isBroken = true
         self.machine.headEnded(keepsAlive: false, now: .now())
         self.request = nil
+        self.form = ResponseForm()
         self.hasResponded = false
         self.bodyLeft = nil
         self.respondLate("the request's head came too slowly")

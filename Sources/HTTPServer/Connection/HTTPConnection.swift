@@ -25,6 +25,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     var machine: ConnectionMachine
     var clock = DateField()
     var context: ChannelHandlerContext?
+    /// The channel in the listener's table of connections.
+    private var channel: ObjectIdentifier?
     var peer = "-"
     private var localAddress: String?
     private var isFirst = true
@@ -46,7 +48,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     var unsent = Int.max
 
     // The request that is being handled.
+    /// The request; `nil` if it cannot be parsed, and after its response.
     var request: Request?
+    /// The form of the response to it.
+    var form = ResponseForm()
+    /// The response that is being sent.
+    var response: Response?
     var handler: (any RequestHandler)?
     private var holds = 0
     var hasResponded = false
@@ -67,6 +74,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.channel = ObjectIdentifier(context.channel)
         if context.channel.isActive { self.connected(context) }
     }
 
@@ -146,7 +154,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     private func process() {
         guard !self.isProcessing else { return }
         self.isProcessing = true
-        while self.holds == 0, self.machine.takesRequests, self.context != nil, self.step() {}
+        while self.holds == 0, self.machine.takesRequests, self.context != nil, self.hasWork, self.step() {}
         self.isProcessing = false
         self.arm()
         guard self.holds == 0, self.machine.takesRequests || self.machine.isLingering || self.discardsInput else {
@@ -161,6 +169,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         }
     }
 
+    /// Whether there is a part of the input to handle; the end of a request is one, too.
+    private var hasWork: Bool { self.input.readableBytes > 0 || !self.parser.isAtStart }
+
     /// Handles the next part of the input; returns false if more input is needed.
     private func step() -> Bool {
         guard !self.isBroken else {
@@ -170,13 +181,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         let input = self.input
         var consumed = 0
         do throws(RequestError) {
-            let part =
-                try input.withUnsafeReadableBytes { (bytes) -> Result<RequestParser.Part, RequestError> in
-                    Result { () throws(RequestError) in try self.parser.next(bytes, consumed: &consumed) }
-                }
-                .get()
+            let part = try input.withUnsafeReadableBytes { (bytes) throws(RequestError) in
+                try self.parser.next(bytes, consumed: &consumed)
+            }
             self.input.moveReaderIndex(forwardBy: consumed)
-            switch part {
+            switch consume part {
             case .needMore:
                 if self.parser.isInHead { self.machine.headBegan(now: .now()) }
                 self.input.discardReadBytes()
@@ -201,12 +210,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         }
     }
 
-    private func headReceived(_ head: RequestHead) {
+    private func headReceived(_ head: consuming RequestHead) {
         self.machine.headEnded(keepsAlive: head.keepsAlive, now: .now())
-        if let channel = self.context?.channel { self.core.requestChanged(channel, isInProgress: true) }
+        if let channel = self.channel { self.core.requestChanged(channel, isInProgress: true) }
         self.hasResponded = false
         self.mustContinue = head.expectsContinue
         self.bodyLeft = head.contentLength
+        self.form = ResponseForm(isHead: head.method == "HEAD", isOld: head.minorVersion == 0)
         let handler: any RequestHandler
         if let target = RequestTarget(head.target) {
             var request = Request(
@@ -246,6 +256,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         } else if !self.machine.isBusy {
             self.machine.headEnded(keepsAlive: false, now: .now())
             self.request = nil
+            self.form = ResponseForm()
             self.hasResponded = false
         }
         self.bodyLeft = nil
@@ -269,7 +280,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         case .nextRequest:
             self.request = nil
             self.handler = nil
-            if let channel = self.context?.channel { self.core.requestChanged(channel, isInProgress: false) }
+            if let channel = self.channel { self.core.requestChanged(channel, isInProgress: false) }
             self.process()
         case .linger:
             self.handler = nil

@@ -10,6 +10,7 @@ final class ListenerCore: Sendable {
     let configuration: HTTPListener.Configuration
     let application: any HTTPApplication
     private let open: Mutex<Open>
+    private let closesIdle: Bool
     private let tasks = Mutex<(running: [Int: Task<Void, Never>], next: Int)>(([:], 0))
 
     private struct Open {
@@ -28,6 +29,7 @@ final class ListenerCore: Sendable {
                 ConnectionTable(limit: configuration.connections, reserve: reserve)
             }
         self.open = Mutex(Open(table: table))
+        self.closesIdle = configuration.excess == .closeIdle
     }
 
     var pool: NIOThreadPool { self.configuration.pool }
@@ -55,14 +57,10 @@ final class ListenerCore: Sendable {
     }
 
     /// A request has begun on a connection, or its response has ended.
-    func requestChanged(_ channel: any Channel, isInProgress: Bool) {
-        guard self.configuration.excess == .closeIdle else { return }
+    func requestChanged(_ channel: ObjectIdentifier, isInProgress: Bool) {
+        guard self.closesIdle else { return }
         self.open.withLock { open in
-            if isInProgress {
-                open.table.protected(ObjectIdentifier(channel))
-            } else {
-                open.table.unprotected(ObjectIdentifier(channel))
-            }
+            if isInProgress { open.table.protected(channel) } else { open.table.unprotected(channel) }
         }
     }
 

@@ -15,7 +15,7 @@ package struct RequestTarget: Sendable, Hashable {
     /// A server must accept the absolute form (RFC 9112 §3.2.2). Its host is ignored: only `Host` is evaluated.
     package init?(_ target: String) {
         var rest = target[...]
-        if !rest.hasPrefix("/"), rest != "*" {
+        if target.utf8.first != 0x2F, target != "*" {
             let lowercase = rest.prefix(8).lowercased()
             guard lowercase.hasPrefix("http://") || lowercase.hasPrefix("https://") else { return nil }
             rest = rest.dropFirst(lowercase.hasPrefix("https://") ? 8 : 7)

@@ -161,7 +161,7 @@ extension ContentSource {
 /// Counts the content bytes of one response.
 ///
 /// With a meter, the response ends when the client's kernel has acknowledged all of it.
-package protocol ResponseMeter: Sendable {
+package protocol ResponseMeter: AnyObject, Sendable {
     /// Counts bytes that are about to be sent; if it returns false, the connection closes instead.
     ///
     /// Called on a thread that may block, except for content of at most 64 KiB, which is sent with the head.

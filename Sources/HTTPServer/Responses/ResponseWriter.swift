@@ -21,9 +21,7 @@ struct ResponseWriter {
     ///
     /// - Parameters:
     ///   - response: The response.
-    ///   - isHead: Whether the content is omitted.
-    ///   - isOld: Whether the client uses HTTP/1.0.
-    ///   - closes: Whether the connection closes after the response.
+    ///   - form: The form that the request asks for.
     ///   - date: The value of `Date`.
     ///   - pumping: Called with the pump if the content takes more than one write.
     ///   - done: Called once: with the number of content bytes after the last write, or with `nil` if the connection
@@ -31,19 +29,17 @@ struct ResponseWriter {
     /// - Returns: False if the file's content could not be read.
     func write(
         _ response: Response,
-        isHead: Bool,
-        isOld: Bool,
-        closes: Bool,
+        _ form: ResponseForm,
         date: String,
         pumping: (any ContentPump) -> Void,
         done: @escaping (Int64?) -> Void
     ) -> Bool {
-        let length = isHead ? 0 : response.content.length
+        let length = form.isHead ? 0 : response.content.length
         var buffer = self.context.channel.allocator.buffer(
             capacity: 512 + (length <= Self.longestInPlace ? Int(length) : 0)
         )
-        ResponseSerializer.write(response, date: date, isOld: isOld, closes: closes, to: &buffer)
-        guard !isHead else {
+        ResponseSerializer.write(response, form, date: date, to: &buffer)
+        guard !form.isHead else {
             self.send(buffer, 0, done)
             return true
         }
@@ -83,14 +79,14 @@ struct ResponseWriter {
                 context: self.context,
                 pool: source.pool ?? self.core.pool,
                 source: source,
-                isChunked: !isOld && source.length == nil,
+                isChunked: !form.isOld && source.length == nil,
                 done: done
             )
             pumping(pump)
             self.context.write(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
             pump.goOn()
         case .writer(let body):
-            let pump = WriterPump(context: self.context, body: body, isChunked: !isOld, done: done)
+            let pump = WriterPump(context: self.context, body: body, isChunked: !form.isOld, done: done)
             pumping(pump)
             self.context.write(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
             pump.start(self.core)

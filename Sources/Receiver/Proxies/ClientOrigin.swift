@@ -27,7 +27,9 @@ struct ClientOrigin: Hashable, Sendable {
     init(_ fields: HeaderFields, peer: String, proxies: TrustedProxies) {
         self.address = peer
         guard proxies.contain(peer) else {
-            if ListenAddress.isLoopback(peer) { self.isSecure = ForwardedFields.common(fields).last?.isSecure }
+            if fields.contains("X-Forwarded-Proto"), ListenAddress.isLoopback(peer) {
+                self.isSecure = ForwardedFields.common(fields).last?.isSecure
+            }
             return
         }
         let standard = Self.walk(ForwardedFields.standard(fields), peer, proxies)

@@ -29,6 +29,7 @@ package struct TrustedProxies: Sendable, Hashable {
 
     /// Whether an address is that of a trusted proxy.
     func contain(_ address: String) -> Bool {
-        self.networks.cover(host: String(address.prefix { $0 != "%" }), port: 0)
+        if self.networks.isEmpty { return false }
+        return self.networks.cover(host: String(Substring(address.utf8.prefix { $0 != 0x25 })), port: 0)
     }
 }

@@ -47,17 +47,32 @@ struct TreePath: Sendable, Hashable {
     ///
     /// - Throws: ``Refusal``.
     init(parsing path: Substring) throws(Refusal) {
-        self.names = []
+        var path = path
         self.endsWithSlash = path.utf8.last == 0x2F
-        for segment in path.utf8.split(separator: 0x2F) {
-            let name = try Self.decode(segment)
-            guard name != ".", name != ".." else { throw .dotSegment }
-            guard name.utf8.count <= 255, self.names.count < 64 else { throw .tooLong }
-            self.names.append(name)
-        }
+        self.names = try path.withUTF8 { bytes in Result { () throws(Refusal) in try Self.names(in: bytes) } }.get()
     }
 
-    private static func decode(_ segment: some Collection<UInt8>) throws(Refusal) -> String {
+    private static func names(in path: UnsafeBufferPointer<UInt8>) throws(Refusal) -> [String] {
+        var names: [String] = []
+        var start = 0
+        while start < path.count {
+            // Bounds: `start <= end <= count`.
+            var end = start
+            while end < path.count, path[end] != 0x2F { end += 1 }
+            if end > start {
+                let name = try self.decode(path.part(start..<end))
+                guard name != ".", name != ".." else { throw .dotSegment }
+                guard name.utf8.count <= 255, names.count < 64 else { throw .tooLong }
+                names.append(name)
+            }
+            start = end + 1
+        }
+        return names
+    }
+
+    /// Decodes a segment of a text.
+    private static func decode(_ segment: UnsafeBufferPointer<UInt8>) throws(Refusal) -> String {
+        if segment.allSatisfy({ $0 != 0x25 && $0 != 0 }) { return String(decoding: segment, as: UTF8.self) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(segment.count)
         var rest = segment[...]

@@ -23,11 +23,14 @@ enum AbsoluteLocation {
     /// Replaces the paths in the `Location` and the link of a response: they get the base path, and become absolute
     /// unless the response is a redirect.
     static func resolve(_ fields: inout HeaderFields, status: Int, _ request: Request) {
+        self.resolve("Location", in: &fields, status, request)
+        self.resolve(ShareLink.field, in: &fields, status, request)
+    }
+
+    private static func resolve(_ name: String, in fields: inout HeaderFields, _ status: Int, _ request: Request) {
+        guard let path = fields[name], path.hasPrefix("/") else { return }
         let isRedirect = (300..<400).contains(status)
-        for name in ["Location", ShareLink.field] {
-            guard let path = fields[name], path.hasPrefix("/") else { continue }
-            fields.remove(name)
-            fields.append(name, isRedirect ? request.basePath + path : self.url(path, request))
-        }
+        fields.remove(name)
+        fields.append(name, isRedirect ? request.basePath + path : self.url(path, request))
     }
 }

@@ -88,8 +88,7 @@ final class ReceiverCore: HTTPApplication {
         return self.router.handler(for: &request, self)
     }
 
-    func prepare(_ response: inout Response, to request: Request?) {
-        guard let request else { return }
+    func prepare(_ response: inout Response, to request: Request) {
         SessionRoutes(core: self).replaceChallenge(&response, to: request)
         AbsoluteLocation.resolve(&response.fields, status: response.status, request)
         guard self.crossOrigin.isUsed, response.status >= 200 else { return }

@@ -58,22 +58,23 @@ struct FileResponse {
     /// The fields that a 304 also carries (RFC 9110 §15.4.5).
     ///
     /// `Last-Modified` is never in the future (§8.8.2.1).
-    private func validators(_ now: Int64) -> HeaderFields {
-        var fields = HeaderFields()
+    private func validators(_ now: Int64, after others: HeaderFields = [:]) -> HeaderFields {
+        var fields = others
         fields.reserve(bytes: 448, lines: 10)
         fields.append("ETag", self.facts.entityTag)
         fields.append("Last-Modified", HTTPDate.format(min(self.facts.modified, now)))
         return fields
     }
 
+    /// The fields of every file: pages of other origins must not embed one.
+    private static let constant: HeaderFields = [
+        "Accept-Ranges": "bytes", "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
+    ]
+
     private func representation(_ now: Int64) -> HeaderFields {
         let type = MediaType.of(self.name)
-        var fields = self.validators(now)
+        var fields = self.validators(now, after: Self.constant)
         fields.append("Content-Type", type)
-        fields.append("Accept-Ranges", "bytes")
-        fields.append("X-Content-Type-Options", "nosniff")
-        // Pages of other origins must not embed the file.
-        fields.append("Cross-Origin-Resource-Policy", "same-origin")
         if MediaType.isActive(type) {
             // Uploaded files are not trusted. The sandbox gives a page an opaque origin, so that its requests to this
             // server are cross-origin.

@@ -61,16 +61,18 @@ enum BeneathOpen {
     ) -> Result<OpenFile, SystemError> {
         // `O_PATH` opens nothing that could block, and openat2(2) rejects other flags with it.
         let flags = flags | O_CLOEXEC | (flags & self.pathOnly != 0 ? 0 : O_NONBLOCK | O_NOCTTY)
-        let path = names.isEmpty ? "." : names.count == 1 ? names[0] : names.joined(separator: "/")
         guard let call else { return self.walk(directory, names, flags) }
         var how = How(
             flags: UInt64(UInt32(bitPattern: flags)),
             mode: 0,
             resolve: followingLinks ? self.beneath : self.beneath | self.noLinks
         )
+        let path = self.path(names)
         var patience = 8
         while true {
-            let raw = call(self.number, Int(directory.raw), path, &how, MemoryLayout<How>.size)
+            let raw = path.withCString { path in
+                call(self.number, Int(directory.raw), path, &how, MemoryLayout<How>.size)
+            }
             if raw >= 0 { return .success(OpenFile(Int32(raw))) }
             switch errno {
             case EINTR: continue
@@ -82,16 +84,22 @@ enum BeneathOpen {
         }
     }
 
+    /// The relative path of names.
+    static func path(_ names: [String]) -> String {
+        switch names.count {
+        case 0: "."
+        case 1: names[0]
+        default: names.joined(separator: "/")
+        }
+    }
+
     /// The same without openat2(2); follows no symlink.
     static func walk(_ directory: OpenFile, _ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
         var current = directory
         for (index, name) in (names.isEmpty ? ["."] : names).enumerated() {
             let isLast = index >= names.count - 1
-            let raw = openat(
-                current.raw,
-                name,
-                isLast ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
-            )
+            let flags = isLast ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            let raw = name.withCString { openat(current.raw, $0, flags) }
             guard raw >= 0 else { return .failure(SystemError(number: errno)) }
             current = OpenFile(raw)
         }

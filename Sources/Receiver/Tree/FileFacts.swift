@@ -25,17 +25,34 @@ struct FileFacts: Sendable, Hashable {
     init(_ status: stat) {
         self.length = Int64(status.st_size)
         self.modified = Int64(status.modificationTime.tv_sec)
-        var tag: [UInt8] = [0x22]
-        tag.reserveCapacity(64)
-        Self.hexadecimal(UInt64(bitPattern: self.length), to: &tag)
-        tag.append(0x2D)
-        Self.hexadecimal(Self.nanoseconds(status.modificationTime), to: &tag)
-        tag.append(0x2D)
-        Self.hexadecimal(Self.nanoseconds(status.statusChangeTime), to: &tag)
-        tag.append(0x2D)
-        Self.hexadecimal(UInt64(status.st_ino), to: &tag)
-        tag.append(0x22)
-        self.entityTag = String(decoding: tag, as: UTF8.self)
+        let size = UInt64(bitPattern: self.length)
+        let modified = Self.nanoseconds(status.modificationTime)
+        let changed = Self.nanoseconds(status.statusChangeTime)
+        let inode = UInt64(status.st_ino)
+        self.entityTag = String(unsafeUninitializedCapacity: 2 + 4 * 16 + 3) { tag in
+            // Bounds: two quotes, four numbers of at most 16 digits, and three separators.
+            var end = 0
+            func put(_ byte: UInt8) {
+                tag[end] = byte
+                end += 1
+            }
+            func put(_ number: UInt64, then separator: UInt8) {
+                var shift = UInt64(60 - min(number.leadingZeroBitCount, 60) & ~3)
+                while true {
+                    let digit = UInt8(truncatingIfNeeded: number &>> shift & 15)
+                    put(digit < 10 ? 0x30 + digit : 0x61 - 10 + digit)
+                    if shift == 0 { break }
+                    shift -= 4
+                }
+                put(separator)
+            }
+            put(0x22)
+            put(size, then: 0x2D)
+            put(modified, then: 0x2D)
+            put(changed, then: 0x2D)
+            put(inode, then: 0x22)
+            return end
+        }
     }
 
     /// The state for the evaluation of conditional requests.
@@ -43,15 +60,5 @@ struct FileFacts: Sendable, Hashable {
 
     private static func nanoseconds(_ time: timespec) -> UInt64 {
         UInt64(bitPattern: Int64(time.tv_sec)) &* 1_000_000_000 &+ UInt64(bitPattern: Int64(time.tv_nsec))
-    }
-
-    private static func hexadecimal(_ value: UInt64, to bytes: inout [UInt8]) {
-        var shift = 60
-        while shift > 0, value >> UInt64(shift) & 15 == 0 { shift -= 4 }
-        while shift >= 0 {
-            let digit = UInt8(value >> UInt64(shift) & 15)
-            bytes.append(digit < 10 ? 0x30 + digit : 0x61 + digit - 10)
-            shift -= 4
-        }
     }
 }

@@ -77,10 +77,10 @@ final class ServedTree: Sendable {
     ///
     /// Checked before the file is opened. The check follows symlinks out of the tree, but its result reveals no target.
     private func isSpecial(_ path: TreePath) -> Bool {
+        guard !path.names.isEmpty else { return false }
         var status = stat()
-        guard !path.names.isEmpty, fstatat(self.root.raw, path.names.joined(separator: "/"), &status, 0) == 0 else {
-            return false
-        }
+        let result = BeneathOpen.path(path.names).withCString { fstatat(self.root.raw, $0, &status, 0) }
+        guard result == 0 else { return false }
         return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
     }
 

@@ -3,8 +3,8 @@
 ///
 /// Pure value.
 package struct RequestPolicy: Sendable, Hashable {
-    /// The address of the listener.
-    package var listenHost: String
+    /// The address of the listener, in lower case.
+    private let listenHost: String
     /// Additional names accepted in `Host`.
     package var allowedHosts: [String]
     /// Foreign origins that may call.
@@ -25,7 +25,7 @@ package struct RequestPolicy: Sendable, Hashable {
         hearsAnyHost: Bool = false,
         hearsExtensions: Bool = false
     ) {
-        self.listenHost = listenHost
+        self.listenHost = listenHost.lowercased()
         self.allowedHosts = allowedHosts
         self.allowedOrigins = allowedOrigins
         self.optionPrefix = optionPrefix
@@ -68,7 +68,7 @@ package struct RequestPolicy: Sendable, Hashable {
     }
 
     private func isOurs(_ host: String, _ localAddress: String?) -> Bool {
-        if host == "localhost" || host == self.listenHost.lowercased() { return true }
+        if host == "localhost" || host == self.listenHost { return true }
         // A literal address is not resolved, so it cannot have been rebound.
         if Self.isAddress(host), host == localAddress?.lowercased() || host == "127.0.0.1" || host == "::1" {
             return true
@@ -132,21 +132,27 @@ package struct RequestPolicy: Sendable, Hashable {
 
     /// The name or address in `NAME`, `NAME:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`, in lower case.
     package static func name(_ host: String) -> String? {
-        var rest = Substring(host.lowercased())
-        let name: Substring
-        if rest.first == "[" {
-            guard let end = rest.firstIndex(of: "]") else { return nil }
-            name = rest[rest.index(after: rest.startIndex)..<end]
-            rest = rest[rest.index(after: end)...]
-        } else {
-            let end = rest.firstIndex(of: ":") ?? rest.endIndex
-            name = rest[..<end]
-            rest = rest[end...]
+        // In place, because each request passes here. Bounds: `rest` is compared with the count first.
+        var host = host
+        return host.withUTF8 { bytes in
+            let start: Int
+            let end: Int
+            let rest: Int
+            if bytes.first == 0x5B {
+                guard let bracket = bytes.firstIndex(of: 0x5D) else { return nil }
+                (start, end, rest) = (1, bracket, bracket + 1)
+            } else {
+                end = bytes.firstIndex(of: 0x3A) ?? bytes.count
+                (start, rest) = (0, end)
+            }
+            guard start < end, end - start <= 255 else { return nil }
+            if rest < bytes.count {
+                let digits = bytes.part(rest + 1..<bytes.count)
+                guard bytes[rest] == 0x3A, let port = DecimalNumber.parse(digits), port <= 65_535 else { return nil }
+            }
+            let name = String(decoding: bytes.part(start..<end), as: UTF8.self)
+            return bytes.contains { $0 >= 0x80 || $0 >= 0x41 && $0 <= 0x5A } ? name.lowercased() : name
         }
-        guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
-        if rest.isEmpty { return String(name) }
-        guard rest.first == ":", let port = Int(rest.dropFirst()), (0...65_535).contains(port) else { return nil }
-        return String(name)
     }
 
     /// Whether a name is an IPv4 or IPv6 address.

@@ -24,8 +24,9 @@ package enum MediaType {
 
     /// Whether browsers execute scripts in this type, so that an uploaded file could act with this server's origin.
     package static func isActive(_ type: String) -> Bool {
-        type.hasPrefix("text/html") || type.hasPrefix("image/svg") || type.hasSuffix("xml") || type.contains("xhtml")
-            || type.hasPrefix("text/xml")
+        // Not `contains`, which costs more than the rest of a response's head.
+        type.hasPrefix("text/html") || type.hasPrefix("image/svg") || type.hasSuffix("xml")
+            || type.hasPrefix("application/xhtml") || type.hasPrefix("text/xml")
     }
 
     private static let preferred = [

@@ -84,31 +84,39 @@ package enum HTTPDate {
         let time = Int(seconds) - days * 86400
         let (year, month, day) = self.civil(days)
         let weekday = ((days + 4) % 7 + 7) % 7
-        // Byte by byte: a server formats a date for each file that it sends.
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(29)
-        bytes.append(contentsOf: self.weekdays[weekday].utf8)
-        bytes.append(0x2C)
-        bytes.append(0x20)
-        self.append(day, 2, 0x20, to: &bytes)
-        bytes.append(contentsOf: self.months[month - 1].utf8)
-        bytes.append(0x20)
-        self.append(year, 4, 0x20, to: &bytes)
-        self.append(time / 3600, 2, 0x3A, to: &bytes)
-        self.append(time / 60 % 60, 2, 0x3A, to: &bytes)
-        self.append(time % 60, 2, 0x20, to: &bytes)
-        bytes.append(contentsOf: "GMT".utf8)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// Appends a number with this many digits, and the separator after it.
-    private static func append(_ value: Int, _ width: Int, _ separator: UInt8, to bytes: inout [UInt8]) {
-        var power = width == 4 ? 1000 : 10
-        while power > 0 {
-            bytes.append(0x30 + UInt8(value / power % 10))
-            power /= 10
+        // In place: a server formats a date for each file that it sends.
+        return String(unsafeUninitializedCapacity: 29) { bytes in
+            // Bounds: names have three bytes and numbers two digits, so that the whole has 29.
+            var end = 0
+            func put(_ byte: UInt8) {
+                bytes[end] = byte
+                end += 1
+            }
+            func putName(_ name: String, then separator: UInt8) {
+                for byte in name.utf8 { put(byte) }
+                put(separator)
+            }
+            func putNumber(_ number: Int) {
+                put(0x30 + UInt8(number / 10))
+                put(0x30 + UInt8(number % 10))
+            }
+            putName(self.weekdays[weekday], then: 0x2C)
+            put(0x20)
+            putNumber(day)
+            put(0x20)
+            putName(self.months[month - 1], then: 0x20)
+            putNumber(year / 100)
+            putNumber(year % 100)
+            put(0x20)
+            putNumber(time / 3600)
+            put(0x3A)
+            putNumber(time / 60 % 60)
+            put(0x3A)
+            putNumber(time % 60)
+            put(0x20)
+            for byte in "GMT".utf8 { put(byte) }
+            return end
         }
-        bytes.append(separator)
     }
 
     private static func isZone(_ word: Substring.UTF8View) -> Bool {

@@ -119,7 +119,11 @@ public struct HeaderFields: Sendable {
 
     /// The values of all fields with this name, in order.
     public func values(_ name: String) -> [String] {
-        self.withName(name) { name in self.lines.filter { self.matches($0, name) }.map(self.value) }
+        self.withName(name) { name in
+            var values: [String] = []
+            for line in self.lines where self.matches(line, name) { values.append(self.value(line)) }
+            return values
+        }
     }
 
     /// All values of a list field joined with commas, or `nil` if the field is missing (RFC 9110 §5.3).
@@ -131,6 +135,9 @@ public struct HeaderFields: Sendable {
 
     /// Whether a field with this name exists.
     public func contains(_ name: String) -> Bool { self.first(name) != nil }
+
+    /// The maximum number of bytes of all field lines with two more between name and value and two at the end of each.
+    package var encodedBound: Int { self.bytes.count + 4 * self.lines.count }
 
     /// Calls `body` with the bytes of each name and value, in order, without creating strings.
     ///

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 extension UploadMachine {
     /// An effect that the machine's owner performs, in order.
+    ///
+    /// Large payloads are on the heap, because actions are passed on in arrays.
     package enum Action: Sendable {
         /// Emit that the upload has started.
         case reportStart
@@ -9,7 +11,7 @@ extension UploadMachine {
         /// Read the journal, then call ``journalRead(_:)``.
         case readJournal
         /// Write the journal; with a number call ``journalWritten(_:error:)``, otherwise ignore errors.
-        case writeJournal(UploadRecord, number: Int?)
+        indirect case writeJournal(UploadRecord, number: Int?)
         /// Remove the journal's record.
         case removeJournal
         /// Wait for a connection to a host, then call ``connectionGranted(_:)``.
@@ -27,56 +29,71 @@ extension UploadMachine {
         /// Resume reading a response.
         case resumeReading(Int)
         /// Request a decision from the policy, then call ``policyDecided(_:on:now:)``.
-        case ask(PolicyQuestion, Int)
+        indirect case ask(PolicyQuestion, Int)
         /// Check whether the content is unchanged, then call ``contentChecked(_:now:)``.
         case checkContent
         /// Discard the body of an interrupted response.
         case discardAnswer
         /// Delete an upload's resource at the server.
-        case terminate(UploadRecord)
+        indirect case terminate(UploadRecord)
         /// Delete the resource of an upload whose journal has not been read, and the journal's record.
         case giveUp
         /// Cancel the stream, from which nothing more is read.
         case cancelStream
         /// Emit a response's head.
-        case reportResponse(ResponseHead)
+        indirect case reportResponse(ResponseHead)
         /// Emit the progress.
-        case reportProgress(Progress)
+        indirect case reportProgress(Progress)
         /// Emit a note.
         case note(String)
         /// End the run; the last action of a machine.
-        case end(Outcome)
+        indirect case end(Outcome)
     }
 
     /// A request to be sent.
-    package struct OutgoingRequest: Sendable {
+    ///
+    /// A reference, because the run, its receiver and the policy's facts share it.
+    package final class OutgoingRequest: Sendable {
         /// Its number.
-        package var id: Int
+        package let id: Int
         /// The protocol's request.
-        package var step: UploadStep
+        package let step: UploadStep
         /// The URL.
-        package var url: HTTPURL
+        package let url: HTTPURL
         /// Whether a redirect has led to another origin, so that the caller's own fields are not sent.
-        package var hasLeftOrigin: Bool
+        package let hasLeftOrigin: Bool
         /// The method; a GET if a redirect dropped the content.
-        package var method: String
+        package let method: String
         /// The range of the content that it carries, or `nil` for none.
-        package var content: Range<Int64>?
+        package let content: Range<Int64>?
         /// Whether the fields that describe the content are sent.
-        package var describesContent: Bool
+        package let describesContent: Bool
         /// The value of `Upload-Checksum`.
-        package var checksum: String?
+        package let checksum: String?
         /// Whether to send `Expect: 100-continue`.
-        package var expectsContinue: Bool
+        package let expectsContinue: Bool
         /// The number of earlier credential refusals.
-        package var refusals: Int
+        package let refusals: Int
+
+        init(_ id: Int, _ request: Request, checksum: String?, expectsContinue: Bool) {
+            self.id = id
+            self.step = request.step
+            self.url = request.url
+            self.hasLeftOrigin = request.hasLeftOrigin
+            self.method = request.isRewritten ? "GET" : request.step.method
+            self.content = request.isRewritten ? nil : request.step.content
+            self.describesContent = request.step.describesContent && !request.isRewritten
+            self.checksum = checksum
+            self.expectsContinue = expectsContinue
+            self.refusals = request.refusals
+        }
     }
 
     /// The outcome of a run.
     package enum Outcome: Sendable {
         case finished(Completion)
-        case failed(TransferFailure)
-        case retry(TransferFailure)
+        indirect case failed(TransferFailure)
+        indirect case retry(TransferFailure)
         case paused
         case stopped
         case cancelled(keeping: Bool)
@@ -133,8 +150,19 @@ extension UploadMachine {
     package enum ContentState: Sendable {
         case unchanged
         /// A file changed since it was opened.
-        case changed(TransferFailure)
+        indirect case changed(TransferFailure)
         /// A file's attributes cannot be read.
-        case unreadable(TransferFailure)
+        indirect case unreadable(TransferFailure)
+    }
+}
+
+extension [UploadMachine.Action] {
+    /// Joins two lists; without a copy if one of them is empty, as it usually is.
+    static func + (left: [UploadMachine.Action], right: [UploadMachine.Action]) -> [UploadMachine.Action] {
+        if left.isEmpty { return right }
+        if right.isEmpty { return left }
+        var actions = left
+        actions.append(contentsOf: right)
+        return actions
     }
 }

@@ -45,7 +45,8 @@ extension UploadMachine {
             if case .changed = state, let record = self.history.record ?? self.history.lost {
                 actions = self.abandon(record)
             }
-            return actions + self.leave(.failed(failure))
+            self.leave(.failed(failure), &actions)
+            return actions
         default: return []
         }
     }
@@ -73,16 +74,19 @@ extension UploadMachine {
     /// Ends the run: cancels its request and releases its connection.
     mutating func end(_ outcome: Outcome) -> [Action] {
         var actions: [Action] = []
+        actions.reserveCapacity(3)
         if case .requesting(let exchange) = self.phase { actions.append(.cancel(exchange.id)) }
-        actions += self.releaseConnection()
+        if let slot = self.slot.take() { actions.append(.releaseConnection(slot)) }
         switch outcome {
         case .failed(let failure) where self.mayHaveChanged:
             self.phase = .failing(failure)
-            return actions + [.checkContent]
+            actions.append(.checkContent)
+            return actions
         case .cancelled(keeping: false): actions += self.terminate()
         default: break
         }
-        return actions + self.leave(outcome)
+        self.leave(outcome, &actions)
+        return actions
     }
 
     mutating func releaseConnection() -> [Action] {
@@ -97,12 +101,13 @@ extension UploadMachine {
         return self.history.record != nil || self.history.lost != nil
     }
 
-    private mutating func leave(_ outcome: Outcome) -> [Action] {
+    private mutating func leave(_ outcome: Outcome, _ actions: inout [Action]) {
         self.phase = .ended
         switch outcome {
-        case .finished, .failed, .cancelled: return (self.plan.isStream ? [.cancelStream] : []) + [.end(outcome)]
-        case .retry, .paused, .stopped: return [.end(outcome)]
+        case .finished, .failed, .cancelled: if self.plan.isStream { actions.append(.cancelStream) }
+        case .retry, .paused, .stopped: break
         }
+        actions.append(.end(outcome))
     }
 
     /// Deletes the resource of a cancelled upload.
@@ -154,7 +159,7 @@ extension UploadMachine {
     }
 
     /// Whether a request may be repeated because a pooled connection was closed before its response (RFC 9112 §9.3.1).
-    private func mayRepeat(_ request: Request) -> Bool {
+    private func mayRepeat(_ request: Boxed<Request>) -> Bool {
         !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
     }
 

@@ -8,11 +8,11 @@ extension UploadMachine {
             case .collection: self.plan.collection ?? self.plan.url
             case .resource(let url): url
             }
-        return self.launch(Request(step: step, url: url))
+        return self.launch(Boxed(Request(step: step, url: url)))
     }
 
     /// Sends a request as soon as there is a connection to its host.
-    mutating func launch(_ request: Request) -> [Action] {
+    mutating func launch(_ request: Boxed<Request>) -> [Action] {
         if request.url.scheme == .http, self.plan.url.scheme == .https, !self.plan.redirects.allowsDowngrade {
             let failure = TransferFailure(
                 .redirects,
@@ -35,7 +35,7 @@ extension UploadMachine {
         return self.prepare(request)
     }
 
-    private mutating func prepare(_ request: Request) -> [Action] {
+    private mutating func prepare(_ request: Boxed<Request>) -> [Action] {
         guard !request.step.isRepeatable, !request.isRewritten, self.plan.notesUnrepeatable else {
             return self.computeChecksum(request)
         }
@@ -50,7 +50,7 @@ extension UploadMachine {
         return self.computeChecksum(request)
     }
 
-    private mutating func computeChecksum(_ request: Request) -> [Action] {
+    private mutating func computeChecksum(_ request: Boxed<Request>) -> [Action] {
         guard let algorithm = request.step.checksum, let range = request.step.content, !self.plan.isStream else {
             return self.send(request, checksum: nil)
         }
@@ -73,7 +73,7 @@ extension UploadMachine {
         }
     }
 
-    private mutating func send(_ request: Request, checksum: String?) -> [Action] {
+    private mutating func send(_ request: Boxed<Request>, checksum: String?) -> [Action] {
         self.requestID += 1
         let content = request.isRewritten ? nil : request.step.content
         let hasContent = content.map { !$0.isEmpty } ?? false
@@ -84,22 +84,13 @@ extension UploadMachine {
         }
         self.flow.isHeld = false
         self.phase = .requesting(Exchange(id: self.requestID, request: request, hasContent: hasContent))
-        return [
-            .send(
-                OutgoingRequest(
-                    id: self.requestID,
-                    step: request.step,
-                    url: request.url,
-                    hasLeftOrigin: request.hasLeftOrigin,
-                    method: request.isRewritten ? "GET" : request.step.method,
-                    content: content,
-                    describesContent: request.step.describesContent && !request.isRewritten,
-                    checksum: checksum,
-                    expectsContinue: hasContent && self.expectsContinue,
-                    refusals: request.refusals
-                )
-            )
-        ]
+        let outgoing = OutgoingRequest(
+            self.requestID,
+            request.value,
+            checksum: checksum,
+            expectsContinue: hasContent && self.expectsContinue
+        )
+        return [.send(outgoing)]
     }
 
     private var expectsContinue: Bool {

@@ -323,7 +323,7 @@ extension UploadMachine {
         case .act(let action): return self.perform(action)
         case .compare(var refusal):
             refusal.message += Self.explanation(exchange, prefix)
-            return self.launch(Request(step: Self.comparison, url: self.plan.url, refusal: refusal))
+            return self.launch(Boxed(Request(step: Self.comparison, url: self.plan.url, refusal: refusal)))
         case .match(let digest, let refusal):
             guard let length = self.length else { return self.end(.failed(refusal)) }
             self.phase = .comparing(digest, refusal: refusal)

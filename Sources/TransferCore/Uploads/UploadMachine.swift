@@ -8,24 +8,26 @@
 ///   the last action. A connection granted after that is released immediately.
 package struct UploadMachine: Sendable {
     /// The state of the run.
+    ///
+    /// Large values of rare states are on the heap, because the state is copied with each event.
     enum Phase: Sendable {
         /// The run has not started.
         case idle
         case openingContent
         case readingJournal(files: [FileIdentity])
-        case waitingForConnection(Request)
-        case notingUnrepeatable(Request)
-        case computingChecksum(Request)
+        case waitingForConnection(Boxed<Request>)
+        case notingUnrepeatable(Boxed<Request>)
+        case computingChecksum(Boxed<Request>)
         case requesting(Exchange)
         /// A request has ended; the next step is decided in the same event.
         case betweenRequests
-        case writingJournal(number: Int, next: UploadStep)
+        indirect case writingJournal(number: Int, next: UploadStep)
         /// The content's digest is compared with that of an existing resource.
-        case comparing(ExpectedDigest, refusal: TransferFailure)
+        indirect case comparing(ExpectedDigest, refusal: TransferFailure)
         /// The server has everything; the content is checked for changes.
         case confirming(status: Int?)
         /// The upload failed; the content is checked for changes.
-        case failing(TransferFailure)
+        indirect case failing(TransferFailure)
         case ended
     }
 
@@ -50,7 +52,8 @@ package struct UploadMachine: Sendable {
     /// A request in flight, and its response.
     struct Exchange: Sendable {
         let id: Int
-        let request: Request
+        /// On the heap, because an exchange is copied with each of its events.
+        let request: Boxed<Request>
         let hasContent: Bool
         var isConnected = false
         var head: ResponseHead?
@@ -61,8 +64,8 @@ package struct UploadMachine: Sendable {
     enum Answer: Sendable {
         case awaited
         /// Reading is paused until the policy has decided.
-        case asking(Inquiry)
-        case draining(Draining<Next>)
+        indirect case asking(Inquiry)
+        indirect case draining(Draining<Next>)
         /// The body is passed to the caller.
         case taking
     }
@@ -77,7 +80,7 @@ package struct UploadMachine: Sendable {
     /// The step that follows the end of a response.
     enum Next: Sendable {
         case fail(TransferFailure)
-        case launch(Request)
+        case launch(Boxed<Request>)
         case act(UploadAction)
         /// Compare the existing resource with the content; if they differ, fail with this failure.
         case compare(TransferFailure)

@@ -10,13 +10,19 @@ final class Transfer: Sendable {
     /// The request of a transfer.
     enum Work: Sendable {
         case download(Download)
-        case upload(UploadRequest)
+        case upload(Upload)
     }
 
     /// The request of a download, on the heap because it is large and shared with the run.
     final class Download: Sendable {
         let request: DownloadRequest
         init(_ request: consuming DownloadRequest) { self.request = request }
+    }
+
+    /// The request of an upload, on the heap for the same reasons.
+    final class Upload: Sendable {
+        let request: UploadRequest
+        init(_ request: consuming UploadRequest) { self.request = request }
     }
 
     let id: TransferID
@@ -26,7 +32,7 @@ final class Transfer: Sendable {
         _read {
             switch self.work {
             case .download(let download): yield download.request.options
-            case .upload(let request): yield request.options
+            case .upload(let upload): yield upload.request.options
             }
         }
     }
@@ -69,22 +75,22 @@ final class Transfer: Sendable {
 
     /// Cancels an upload's stream, which is not read any more; idempotent.
     func letGoOfSource() {
-        if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
+        if case .upload(let upload) = self.work, case .stream(let stream) = upload.request.content { stream.cancel() }
     }
 
-    init(id: TransferID, upload request: UploadRequest) {
+    init(id: TransferID, upload: Upload, origin: Origin) {
         self.id = id
-        self.work = .upload(request)
-        self.policy = request.policy
-        self.userInfo = request.userInfo
-        self.source = request.url
+        self.work = .upload(upload)
+        self.policy = upload.request.policy
+        self.userInfo = upload.request.userInfo
+        self.source = upload.request.url
         self.reserved = FileTarget(directory: "", name: "")
         self.baseName = ""
         self.isNamedByUser = false
-        self.origin = request.url.origin
+        self.origin = origin
         self.asksForWhole = false
-        self.memory = Mutex(Memory(request.options))
-        self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
+        self.memory = Mutex(Memory(upload.request.options))
+        self.limiter = Mutex(RateLimiter(rate: upload.request.options.rateLimit))
     }
 
     init(

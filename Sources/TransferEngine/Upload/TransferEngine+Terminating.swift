@@ -8,25 +8,25 @@ extension TransferEngine {
     ///
     /// Returns immediately. If the request does not reach the server, the upload is deleted when it expires.
     func terminate(_ transfer: Transfer) {
-        guard case .upload(let request) = transfer.work else { return }
+        guard case .upload(let upload) = transfer.work else { return }
         let (record, isKnown) = transfer.memory.withLock { memory in
             (memory.upload.record ?? memory.upload.lost, memory.upload.hasReadJournal)
         }
         guard let record else {
             // Without a record, the journal is read unless a run of this process did so.
-            return isKnown ? () : self.giveUp(request)
+            return isKnown ? () : self.giveUp(upload.request)
         }
         self.terminate(record, of: transfer)
-        if let journal = request.journal { self.pool.run { try? journal.remove() } }
+        if let journal = upload.request.journal { self.pool.run { try? journal.remove() } }
     }
 
     func terminate(_ record: UploadRecord, of transfer: Transfer) {
-        guard case .upload(let request) = transfer.work else { return }
+        guard case .upload(let upload) = transfer.work else { return }
         transfer.memory.withLock { memory in
             memory.upload.record = nil
             memory.upload.lost = nil
         }
-        self.terminate(record, request, transfer.id)
+        self.terminate(record, upload.request, transfer.id)
     }
 
     /// Deletes an upload of no engine at the server, if it has a record, and removes the record.

@@ -56,15 +56,20 @@ extension UploadRequest {
         describes: Bool,
         _ facts: RequestFacts
     ) -> HeaderFields {
-        let isOwnOrigin = url.origin == self.url.origin && !hasLeftOrigin
+        // Equal URLs are the usual case, and comparing them allocates nothing.
+        let isOwnOrigin = !hasLeftOrigin && (url == self.url || url.origin == self.url.origin)
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 12)
-        for (name, value) in self.options.fields + self.fields {
-            guard isOwnOrigin || RequestFields.travels(name) else { continue }
-            guard describes || !RequestFields.describesContent(name) else { continue }
-            guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
-            fields.append(name, value)
+        func add(_ others: [(String, String)]) {
+            for (name, value) in others {
+                guard isOwnOrigin || RequestFields.travels(name) else { continue }
+                guard describes || !RequestFields.describesContent(name) else { continue }
+                guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
+                fields.append(name, value)
+            }
         }
+        add(self.options.fields)
+        add(self.fields)
         if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.type) }
         for field in step.fields { fields.append(field.name, field.value) }
         if let policy {

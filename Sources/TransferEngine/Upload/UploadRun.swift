@@ -30,7 +30,8 @@ final class UploadRun: TransferRun {
 
     let host: any RunHost
     let transfer: Transfer
-    let request: UploadRequest
+    let upload: Transfer.Upload
+    var request: UploadRequest { _read { yield self.upload.request } }
     let lane: Int
     let startedAt: Int64
     private let isProbe: Bool
@@ -41,21 +42,21 @@ final class UploadRun: TransferRun {
     init(
         host: any RunHost,
         transfer: Transfer,
-        request: UploadRequest,
+        upload: Transfer.Upload,
         lane: Int,
         now: Int64,
         earlier: EarlierRuns
     ) {
         self.host = host
         self.transfer = transfer
-        self.request = request
+        self.upload = upload
         self.lane = lane
         self.startedAt = now
         self.isProbe = earlier.isProbe
         var history = transfer.memory.withLock { $0.upload }
         history.sent = earlier.sent
         let machine = UploadMachine(
-            request.plan,
+            upload.request.plan,
             history: history,
             slot: transfer.origin,
             now: now,

@@ -161,6 +161,31 @@ import TransferTesting
         #expect(throws: HTTPURLError.self) { try base.resolving("/a\r\nSet-Cookie: x") }
     }
 
+    @Test(arguments: [
+        ("a.bin", "a.bin"), ("a b", "a%20b"), ("é", "%C3%A9"), ("a/b", "a%2Fb"), ("?#%", "%3F%23%25"), ("c:d", "c%3Ad"),
+        ("%2e%2E", "%252e%252E"), ("...", "..."), ("~_-", "~_-"),
+    ])
+    func aFileOfAFolderHasItsEncodedNameAsTheLastSegment(_ name: String, _ segment: String) throws {
+        for folder in ["http://h/", "https://u:p@h:444/a/b/"] {
+            let base = try HTTPURL(folder)
+            let url = try base.entry(name)
+            #expect(base.isFolder && !url.isFolder)
+            #expect(url == (try HTTPURL(folder + segment)))
+            #expect(url.lastPathSegment == name)
+            #expect(url.origin == base.origin && url.user == base.user)
+        }
+    }
+
+    @Test func onlyAPathWithASlashAtItsEndIsAFolder() throws {
+        #expect(try HTTPURL("http://h").isFolder)
+        #expect(try !HTTPURL("http://h/a").isFolder)
+        #expect(try !HTTPURL("http://h/a/?").isFolder)
+        #expect(try !HTTPURL("http://h/?q/").isFolder)
+        #expect(throws: HTTPURLError.self) {
+            try HTTPURL("http://h/").entry(String(repeating: "a", count: 1 << 20))
+        }
+    }
+
     @Test func theLastSegmentIsDecodedAndRepaired() throws {
         #expect(try HTTPURL("http://h/").lastPathSegment == nil)
         #expect(try HTTPURL("http://h/a/").lastPathSegment == nil)
