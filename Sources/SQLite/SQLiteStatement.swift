@@ -23,17 +23,30 @@ package final class SQLiteStatement {
 
     /// Binds the parameters, in order; `nil` is NULL.
     package func bind(_ arguments: [(any Bindable)?]) throws(SQLiteError) {
-        let expected = Int(sqlite3_bind_parameter_count(self.handle))
-        guard arguments.count == expected else {
-            let message = "the statement has \(expected) parameters, \(arguments.count) were given"
-            throw SQLiteError(code: SQLITE_RANGE, message: message, sql: self.sql)
-        }
+        try self.checkCount(arguments.count)
         var index: Int32 = 0
         for argument in arguments {
             index += 1
             // An unbound parameter is NULL.
             let code = argument?.bind(to: self.handle, at: index) ?? SQLITE_OK
             guard code == SQLITE_OK else { throw self.error(code) }
+        }
+    }
+
+    /// Starts the statement again, with the parameters that `bind` adds.
+    package func restart(_ bind: (inout ParameterBinder) -> Void) throws(SQLiteError) {
+        sqlite3_reset(self.handle)
+        var binder = ParameterBinder(self.handle)
+        bind(&binder)
+        guard binder.code == SQLITE_OK else { throw self.error(binder.code) }
+        try self.checkCount(Int(binder.count))
+    }
+
+    private func checkCount(_ count: Int) throws(SQLiteError) {
+        let expected = Int(sqlite3_bind_parameter_count(self.handle))
+        guard count == expected else {
+            let message = "the statement has \(expected) parameters, \(count) were given"
+            throw SQLiteError(code: SQLITE_RANGE, message: message, sql: self.sql)
         }
     }
 

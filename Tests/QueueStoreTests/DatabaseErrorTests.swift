@@ -62,8 +62,10 @@ import TransferTesting
     }
 
     @Test func aViolatedIndexIsNoFault() throws {
-        #expect(try self.connection.insert("INSERT INTO t VALUES (?)", [1]))
-        #expect(try !self.connection.insert("INSERT INTO t VALUES (?)", [1]))
+        let insertion = try self.connection.repeated("INSERT INTO t VALUES (?)")
+        #expect(try insertion.insert { $0.add(Int64(1)) })
+        #expect(try !insertion.insert { $0.add(Int64(1)) })
+        #expect(try insertion.insert { $0.add(Int64(2)) })
         #expect(self.connection.fault?.error == nil)
     }
 

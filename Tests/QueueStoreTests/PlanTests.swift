@@ -25,4 +25,15 @@ import Testing
         }
         #expect(plan == ["SEARCH transfers USING COVERING INDEX ready \(keys)"])
     }
+
+    @Test func anEndFindsItsRowByTheNumber() async throws {
+        let scratch = try ScratchStore()
+        let plan = try await scratch.store.write { (writer) throws(QueueStoreError) in
+            try writer.connection.all(
+                "EXPLAIN QUERY PLAN \(QueueWriter.ending)",
+                Array(repeating: nil, count: QueueWriter.ending.count { $0 == "?" })
+            ) { $0.text(3) ?? "" }
+        }
+        #expect(plan == ["SEARCH transfers USING INTEGER PRIMARY KEY (rowid=?)"])
+    }
 }

@@ -43,6 +43,61 @@ import Testing
         #expect(found == [first, second])
     }
 
+    @Test("an end whose standing is outdated, or of another row, changes the right row")
+    func standings() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers(1...6))
+        let known = try await scratch.store.read { (r) throws(QueueStoreError) in
+            Dictionary(uniqueKeysWithValues: try r.nextToRun(session: nil, limit: 9).map { ($0.id, $0.standing) })
+        }
+        let before = try await scratch.store.write { (w) throws(QueueStoreError) in
+            _ = try w.move(gid(2), to: 4)
+            try w.setURLs(["http://other.example/"], of: gid(3))
+            try w.setState(.paused, of: [gid(4)])
+            try w.end([StoredEnd(id: gid(5), state: .removed, path: nil, bytes: 0, total: nil, at: 1)])
+            let rows: [(id: UInt64, row: UInt64)] = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 1)]
+            return try w.end(
+                rows.map { id, row in
+                    var end = StoredEnd(id: gid(id), state: .finished, path: "/\(id)", bytes: 1, total: 1, at: 2)
+                    end.standing = known[gid(row)]
+                    return end
+                }
+            )
+        }
+        #expect(before == [.waiting, .waiting, .waiting, .paused, nil, .waiting])
+        #expect(try await scratch.ids([.finished]) == [1, 2, 3, 4, 6].map { gid($0) })
+        #expect(try await scratch.ids([.waiting, .paused, .active]) == [])
+        let paths = try await scratch.store.read { (r) throws(QueueStoreError) in
+            try r.transfers(in: [.finished], session: nil, offset: 0, limit: 9, fromEnd: false).map(\.path)
+        }
+        #expect(paths == ["/1", "/2", "/3", "/4", "/6"])
+        await scratch.store.close()
+    }
+
+    @Test("an end after all were paused or removed finds the meaning of its row's code")
+    func standingsOfAll() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers(1...3))
+        let ends = try await scratch.store.read { (r) throws(QueueStoreError) in
+            try r.nextToRun(session: nil, limit: 9)
+                .map { next in
+                    var end = StoredEnd(id: next.id, state: .finished, path: nil, bytes: 1, total: 1, at: 2)
+                    end.standing = next.standing
+                    return end
+                }
+        }
+        let (paused, removed) = try await scratch.store.write { (w) throws(QueueStoreError) in
+            _ = try w.setState(.paused, from: .waiting, session: nil)
+            let paused = try w.end([ends[0]])
+            _ = try w.removeAll(session: nil, at: 3, keeping: 9, deletesPartial: false)
+            return (paused, try w.end([ends[1], ends[2]]))
+        }
+        #expect(paused == [.paused])
+        #expect(removed == [nil, nil])
+        #expect(try await scratch.ids([.finished]) == [gid(1)])
+        await scratch.store.close()
+    }
+
     @Test("a failure keeps its attempts until the transfer is retried")
     func attempts() async throws {
         let scratch = try ScratchStore()

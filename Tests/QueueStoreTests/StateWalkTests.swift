@@ -93,6 +93,8 @@ private struct Walk: Sendable {
     var numbers: SeededNumbers
     var model = NaiveStore()
     var last: UInt64 = 0
+    /// What searches for the next transfers have found, often long ago.
+    var standings: [GID: Standing] = [:]
 
     mutating func step(_ writer: borrowing QueueWriter) throws(QueueStoreError) {
         let session: String? = Int.random(in: 0..<3, using: &self.numbers) > 0 ? nil : "s"
@@ -205,7 +207,9 @@ private struct Walk: Sendable {
         var ends: [StoredEnd] = []
         for var entry in self.model.line where chosen.contains(entry.id) {
             entry.state = [.finished, .failed, .removed].randomElement(using: &self.numbers) ?? .finished
-            ends.append(StoredEnd(id: entry.id, state: entry.state, path: nil, bytes: 0, total: nil, at: 5))
+            var end = StoredEnd(id: entry.id, state: entry.state, path: nil, bytes: 0, total: nil, at: 5)
+            end.standing = self.standings[entry.id]
+            ends.append(end)
             self.model.ended.append(entry)
         }
         try writer.end(ends)
@@ -274,7 +278,17 @@ private struct Walk: Sendable {
             query.room[HostKey(["http://h\(host).example/"])] = Int.random(in: 0...3, using: &self.numbers)
         }
         if Bool.random(using: &self.numbers) { query.usualRoom = Int.random(in: 0...9, using: &self.numbers) }
-        #expect(try reader.nextToRun(query).map(\.id) == self.model.next(query))
+        query.known = Set(self.some(self.model.line.map(\.id), oneIn: 2))
+        let found = try reader.nextToRun(query)
+        #expect(found.map(\.id) == self.model.next(query))
+        for next in found {
+            #expect((next.transfer == nil) == query.known.contains(next.id))
+            if let transfer = next.transfer {
+                #expect(try reader.transfer(next.id) == transfer)
+                #expect(next.host == transfer.host)
+            }
+            self.standings[next.id] = next.standing
+        }
         let all = TurnQuery(session: session, limit: 40)
         #expect(try reader.nextToRun(session: session, limit: 40).map(\.id) == self.model.next(all))
     }

@@ -38,6 +38,30 @@ import TransferTesting
         #expect(try connection.integers("SELECT count(*) FROM t WHERE v IS NULL") == [1])
     }
 
+    @Test("A statement that is restarted forgets the earlier parameters and an earlier error")
+    func restart() throws {
+        let connection = try SQLiteConnection(path: nil)
+        try connection.execute("CREATE TABLE t (a INTEGER UNIQUE, b REAL, c TEXT)")
+        let statement = try connection.statement("INSERT INTO t VALUES (?, ?, ?)")
+        func insert(_ a: Int64?, _ b: Double?, _ c: String?) throws(SQLiteError) {
+            try statement.restart { values in
+                values.add(a)
+                values.add(b)
+                values.add(c)
+            }
+            _ = try statement.step()
+        }
+        try insert(1, 1.5, "a text that is longer than fifteen bytes")
+        #expect(throws: SQLiteError.self) { try insert(1, 2, "b") }
+        try insert(2, nil, nil)
+        try insert(nil, 3, "\0d")
+        #expect(throws: SQLiteError.self) { try statement.restart { $0.add(Int64(3)) } }
+        statement.finish()
+        #expect(try connection.integers("SELECT a FROM t ORDER BY rowid") == [1, 2, nil])
+        #expect(try connection.integers("SELECT a FROM t WHERE b IS NULL AND c IS NULL") == [2])
+        #expect(try connection.integers("SELECT length(CAST(c AS BLOB)) FROM t ORDER BY rowid") == [40, nil, 2])
+    }
+
     @Test func textsThatAreMadeUpEachTimeDoNotAddUp() throws {
         let connection = try SQLiteConnection(path: nil)
         let kept = try connection.statement("SELECT 'kept'")

@@ -45,8 +45,16 @@ public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Sixteen hexadecimal digits in lower case.
     public var description: String {
-        let digits = String(self.rawValue, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        String(unsafeUninitializedCapacity: 16) { digits in
+            // Bounds: the capacity is 16.
+            var rest = self.rawValue
+            for index in (0..<16).reversed() {
+                let digit = UInt8(truncatingIfNeeded: rest & 0xF)
+                digits[index] = digit < 10 ? 0x30 + digit : 0x61 + digit - 10
+                rest >>= 4
+            }
+            return 16
+        }
     }
 
     /// Compares the numbers.

@@ -27,6 +27,13 @@ public struct TransferOptions: Sendable, Hashable {
         }
     }
 
+    /// Removes options.
+    public mutating func remove(_ names: [OptionName]) {
+        for name in names where !self.values.isEmpty { self.values.removeValue(forKey: name.rawValue) }
+        // An empty dictionary may have storage.
+        if self.values.isEmpty { self.values = [:] }
+    }
+
     /// The names that have a value, sorted.
     public var names: [OptionName] { self.values.keys.sorted().compactMap { OptionName(rawValue: $0) } }
 

@@ -6,19 +6,10 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// A validated transfer, and its plan if it is kept until the transfer is staged.
-    private struct Checked: Sendable {
-        var transfer: StoredTransfer
-        var plan: RequestPlan?
-        /// The generation of the settings from which the plan was made.
-        var generation: Int
-        var position: Int?
-    }
-
     /// Adds transfers in the given order, all or none.
     package func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID] {
         try self.checkAdding()
-        var checked: [Checked] = []
+        var checked: [Addition] = []
         checked.reserveCapacity(entries.count)
         let now = self.now
         for (index, entry) in entries.enumerated() {
@@ -45,7 +36,7 @@ extension DaemonCore {
     package func addEach(_ entries: [PlacedTransfer]) async -> [Result<GID, ControlError>] {
         var results: [Result<GID, ControlError>] = []
         results.reserveCapacity(entries.count)
-        var checked: [Checked] = []
+        var checked: [Addition] = []
         var places: [Int] = []
         let now = self.now
         for (index, entry) in entries.enumerated() {
@@ -82,7 +73,7 @@ extension DaemonCore {
 
     /// Adds runs of transfers; returns the errors of those whose identifiers already exist, by index.
     private static func add(
-        _ runs: [[Checked]],
+        _ runs: [[Addition]],
         _ writer: borrowing QueueWriter
     ) throws(QueueStoreError) -> [Int: QueueStoreError] {
         var failures: [Int: QueueStoreError] = [:]
@@ -99,7 +90,7 @@ extension DaemonCore {
 
     /// Adds all transfers of a run or none; returns the error if an identifier already exists.
     private static func add(
-        _ run: [Checked],
+        _ run: [Addition],
         _ writer: borrowing QueueWriter
     ) throws(QueueStoreError) -> QueueStoreError? {
         do throws(QueueStoreError) {
@@ -117,7 +108,7 @@ extension DaemonCore {
     }
 
     /// Validates an entry and returns the transfer to store.
-    private func check(_ placed: PlacedTransfer, _ now: Double) throws(ControlError) -> Checked {
+    private func check(_ placed: PlacedTransfer, _ now: Double) throws(ControlError) -> Addition {
         let entry = placed.transfer
         if let position = placed.position, position < 0 {
             throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions start at 0")
@@ -139,16 +130,11 @@ extension DaemonCore {
             stored.path = upload.path
         }
         // Options that have become members are not stored twice.
-        for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
+        stored.options.remove([.gid, .pause, .position, .dir])
         stored.priority = try RequestPlan.priority(entry.options)
         let plan = try self.checkFirst(stored)
         try self.checkFiles(stored)
-        return Checked(
-            transfer: stored,
-            plan: plan,
-            generation: self.plans.generation,
-            position: placed.position
-        )
+        return Addition(stored, plan, generation: self.added.generation, position: placed.position)
     }
 
     /// Throws if a file to send cannot be opened: otherwise the error would appear only when the transfer starts.
@@ -164,11 +150,11 @@ extension DaemonCore {
 
     /// Throws if a transfer's options are invalid; otherwise returns its plan if there is room to keep it.
     private func checkFirst(_ stored: StoredTransfer) throws(ControlError) -> RequestPlan? {
-        guard stored.state == .waiting, self.plans.hasRoom, let lane = self.lanes[stored.session] else {
+        guard stored.state == .waiting, self.added.hasRoom else {
             try self.checkOptions(stored)
             return nil
         }
-        return try lane.plan(stored)
+        return try self.lane(stored.session).plan(stored)
     }
 
     /// Throws if no request can be made from the stored transfer.
@@ -193,11 +179,11 @@ extension DaemonCore {
     }
 
     /// Groups entries by queue, in their order.
-    private static func groups(_ entries: [Checked]) -> [[Checked]] {
+    private static func groups(_ entries: [Addition]) -> [[Addition]] {
         guard let first = entries.first else { return [] }
         if entries.allSatisfy({ $0.transfer.session == first.transfer.session }) { return [entries] }
         var order: [String?] = []
-        var groups: [String?: [Checked]] = [:]
+        var groups: [String?: [Addition]] = [:]
         for entry in entries {
             if groups[entry.transfer.session] == nil { order.append(entry.transfer.session) }
             groups[entry.transfer.session, default: []].append(entry)
@@ -206,8 +192,8 @@ extension DaemonCore {
     }
 
     /// Splits entries into runs that can be added together: of one queue and at its end, or a single entry.
-    private static func runs(_ entries: [Checked]) -> [[Checked]] {
-        var runs: [[Checked]] = []
+    private static func runs(_ entries: [Addition]) -> [[Addition]] {
+        var runs: [[Addition]] = []
         for entry in entries {
             if entry.position == nil, let last = runs.last?.last, last.position == nil,
                 last.transfer.session == entry.transfer.session
@@ -221,17 +207,14 @@ extension DaemonCore {
     }
 
     /// Adopts stored entries of one queue.
-    private func added(_ group: [Checked]) {
+    private func added(_ group: [Addition]) {
         guard let first = group.first else { return }
-        for entry in group {
-            guard let plan = entry.plan else { continue }
-            self.plans.keep(plan, of: entry.transfer.id, madeIn: entry.generation)
-        }
-        if self.isHeard {
+        for entry in group { self.added.keep(entry) }
+        if self.isHeard(.queued) {
             for entry in group { self.tell(.queued(self.record(entry.transfer))) }
         }
-        let waiting = group.lazy.map(\.transfer).filter { $0.state == .waiting }
-        guard let priority = waiting.map(\.priority).max() else { return }
+        let waiting = group.lazy.filter { $0.transfer.state == .waiting }
+        guard let priority = waiting.map(\.transfer.priority).max() else { return }
         self.nowWaits(first.transfer.session, priority: priority, mayPrecede: first.position != nil)
     }
 

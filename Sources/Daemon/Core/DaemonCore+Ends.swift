@@ -40,6 +40,7 @@ extension DaemonCore {
             self.history.record(id, .ended(.failed(failure.text), bytes: end.bytes), at: end.at)
             end.attempts = self.history.attemptsToStore(of: id, since: transfer.added)
         }
+        end.standing = live?.standing
         var event: JSON?
         if lane.session != nil {
             if let completion {
@@ -158,7 +159,7 @@ extension DaemonCore {
         if !item.before.mayBeCut { self.parts.notes.clear(item.id) }
         if outcome.before != nil {
             self.endedInAll += 1
-            if self.isHeard {
+            if self.isHeard(end.state == .finished ? .finished : .failed) {
                 let record = TransferRecord(lane?.live[item.id]?.transfer ?? item.before, end: end)
                 self.tell(end.state == .finished ? .finished(record) : .failed(record))
             }

@@ -15,12 +15,15 @@ extension DaemonCore {
     @discardableResult
     func drain() -> Int {
         var heard = 0
+        self.unreported = []
         while true {
-            let items = self.outbox.take()
+            var items = self.outbox.take()
             guard !items.isEmpty else { break }
             heard += items.count
-            for item in items {
-                switch item {
+            // Taken from the end: a report is large, and this moves it.
+            items.reverse()
+            while let item = items.popLast() {
+                switch consume item {
                 case .engine(let session, let event): if let lane = self.lanes[session] { self.heard(lane, event) }
                 case .answer(let apply): apply(self)
                 }
@@ -28,6 +31,7 @@ extension DaemonCore {
         }
         self.pump()
         self.publish()
+        if let events = self.unreported.take(), !events.isEmpty { self.broadcast.send(events) }
         let answered = self.answered
         self.answered = []
         for answer in answered { answer() }
@@ -41,34 +45,34 @@ extension DaemonCore {
         default: break
         }
         guard let tag = event.userInfo as? RunTag, let live = lane.live[tag.id], live.number == event.id else { return }
-        let (id, transfer) = (tag.id, live.transfer)
+        let id = tag.id
         self.recordDetail(id, event, live)
         switch event.kind {
         case .started(let path):
-            if !path.isEmpty { lane.live[id]?.path = path }
-            lane.live[id]?.awaitedFile = nil
+            if !path.isEmpty { live.path = path }
+            live.awaitedFile = nil
             guard self.machine.started(lane.session, id.rawValue) else { return }
-            if self.isHeard { self.tell(.started(self.record(lane, transfer, .active))) }
+            if self.isHeard(.started) { self.tell(.started(self.record(lane, live.transfer, .active))) }
             self.pass(lane.session, id, ["kind": "started", "id": .string(id.description)])
-        case .response(let info): self.answered(lane, transfer, event, info)
+        case .response(let info): self.answered(lane, live, event, info)
         case .progress(let progress):
-            lane.live[id]?.bytes = progress.bytes
-            lane.live[id]?.total = progress.total
-            lane.live[id]?.rate = progress.rate.isFinite ? Int64(min(progress.rate, 1e15)) : 0
-            lane.live[id]?.connections = progress.connections
-            lane.live[id]?.acknowledged = progress.acknowledged
-            lane.live[id]?.sent = progress.sent
+            live.bytes = progress.bytes
+            live.total = progress.total
+            live.rate = progress.rate.isFinite ? Int64(min(progress.rate, 1e15)) : 0
+            live.connections = progress.connections
+            live.acknowledged = progress.acknowledged
+            live.sent = progress.sent
             // Immediately, not at the next periodic check: observers wait for the first bytes.
-            if lane.session != nil, let live = lane.live[id] { self.pass(lane.session, id, Self.progress(id, live)) }
+            self.pass(lane.session, id, Self.progress(id, live))
         case .finished(let completion):
             self.snapshot.withLock { $0.receivedBytes += completion.received }
-            if !completion.path.isEmpty { lane.live[id]?.path = completion.path }
-            self.ended(lane, transfer, completion: completion, answer: tag.answer?.bytes)
+            if !completion.path.isEmpty { live.path = completion.path }
+            self.ended(lane, live.transfer, completion: completion, answer: tag.answer?.bytes)
         case .failed(let failure):
-            if let path = event.target?.path { lane.live[id]?.path = path }
+            if let path = event.target?.path { live.path = path }
             self.ended(
                 lane,
-                transfer,
+                live.transfer,
                 failure: TransferRecord.Failure(
                     failure.code,
                     failure.message,
@@ -78,13 +82,13 @@ extension DaemonCore {
                 response: failure.response
             )
         case .cancelled:
-            if let path = event.target?.path { lane.live[id]?.path = path }
+            if let path = event.target?.path { live.path = path }
             guard let entry = self.machine.cancelled(lane.session, id.rawValue) else { return }
-            self.cancelled(lane, transfer, entry)
+            self.cancelled(lane, live, entry)
         case .retrying(let failure, _, _):
-            lane.live[id]?.rate = 0
+            live.rate = 0
             if let file = failure.awaitedFile {
-                lane.live[id]?.awaitedFile = Lane.AwaitedFile(path: file.path, since: self.now)
+                live.awaitedFile = Lane.AwaitedFile(path: file.path, since: self.now)
             }
             self.machine.retrying(lane.session, id.rawValue)
         case .paused, .note, .warning, .drained, .missed, .held, .released: break
@@ -150,14 +154,14 @@ extension DaemonCore {
     }
 
     /// An engine cancelled a transfer, whose state is already stored.
-    private func cancelled(_ lane: Lane, _ transfer: StoredTransfer, _ entry: QueueLane.Entry) {
+    private func cancelled(_ lane: Lane, _ live: Lane.Live, _ entry: QueueLane.Entry) {
+        let transfer = live.transfer
         let id = transfer.id
-        let live = lane.live[id]
         lane.left(id)
         // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
         if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
-        if entry.hasStarted, let live { self.recordStop(id, entry.wish, live) }
-        if entry.hasStarted, let live, live.bytes > 0 || live.path != transfer.path {
+        if entry.hasStarted { self.recordStop(id, entry.wish, live) }
+        if entry.hasStarted, live.bytes > 0 || live.path != transfer.path {
             // The progress of a paused transfer is shown from the store, and its removal deletes the file there.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)
             self.later(
@@ -173,28 +177,28 @@ extension DaemonCore {
 
     private func answered(
         _ lane: Lane,
-        _ transfer: StoredTransfer,
+        _ live: Lane.Live,
         _ event: TransferEvent,
         _ info: TransferEvent.ResponseInfo
     ) {
-        let id = transfer.id
-        if !info.path.isEmpty { lane.live[id]?.path = info.path }
-        if let expected = info.expected { lane.live[id]?.total = expected }
-        if lane.live[id]?.engine.isForDryRuns == true {
-            lane.live[id]?.found = info.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        let id = live.transfer.id
+        if !info.path.isEmpty { live.path = info.path }
+        if let expected = info.expected { live.total = expected }
+        if live.slot.key.isForDryRuns {
+            live.found = info.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
         }
-        guard lane.session != nil, lane.live[id]?.hasResponse == false else { return }
-        lane.live[id]?.hasResponse = true
+        guard lane.session != nil, !live.hasResponse else { return }
+        live.hasResponse = true
         let response: [JSON.Member] = [
             .init("status", .integer(Int64(info.status))), .init("url", .string(event.url)),
             .init("fields", .array(info.fields.map { [.string($0.name), .string($0.value)] })),
         ]
-        if transfer.upload != nil { lane.live[id]?.response = .object(response) }
+        if live.transfer.upload != nil { live.response = .object(response) }
         let json = JSON.object(
             [.init("kind", "response"), .init("id", .string(id.description))] + response
                 + [.init("total", .optional(info.expected)), .init("resumedFrom", .integer(info.resumedFrom))]
         )
-        self.pending.items.append(.init(session: lane.session, id: id, event: json, before: transfer))
+        self.pending.items.append(.init(session: lane.session, id: id, event: json, before: live.transfer))
         self.machine.recorded()
     }
 }

@@ -19,15 +19,15 @@ extension DaemonCore {
     }
 
     /// Returns one transfer.
-    package func record(_ id: GID) async throws(ControlError) -> TransferRecord {
+    package func record(_ id: GID, withPosition: Bool) async throws(ControlError) -> TransferRecord {
         let wasLive = self.lanes.values.contains { $0.live[id] != nil }
         let (stored, place) = try await self.read { (reader) throws(QueueStoreError) in
-            (try reader.transfer(id), try reader.place(of: id))
+            (try reader.transfer(id), withPosition ? try reader.place(of: id) : nil)
         }
         guard let stored else { throw ControlError(.notFound, "the transfer \(id) does not exist") }
         // It has ended since its row was read.
         if wasLive, self.hasLeft(stored), !self.lanes.values.contains(where: { $0.live[id] != nil }) {
-            return try await self.record(id)
+            return try await self.record(id, withPosition: withPosition)
         }
         var record = self.record(stored)
         record.position = stored.state.isEnd ? nil : place

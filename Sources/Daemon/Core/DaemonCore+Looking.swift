@@ -35,7 +35,7 @@ extension DaemonCore {
             if lane.engines.count > 1 { lane.shareLimit() }
             self.machine.looked(lane.session, isIdle: lane.hasIdlePlaces)
         }
-        if isActive, self.isHeard {
+        if isActive, self.isHeard(.progress) {
             let records = self.active(nil)
             if !records.isEmpty { self.tell(.progress(records)) }
         }
@@ -122,10 +122,10 @@ extension DaemonCore {
         for lane in self.lanes.values {
             for (id, live) in lane.live where live.path != nil && live.path != live.transfer.path {
                 guard live.wasChecked else {
-                    lane.live[id]?.wasChecked = true
+                    live.wasChecked = true
                     continue
                 }
-                lane.live[id]?.transfer.path = live.path
+                live.transfer.path = live.path
                 progress.append((id: id, bytes: live.bytes, total: live.total, path: live.path))
             }
         }

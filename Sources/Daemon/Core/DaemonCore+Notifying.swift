@@ -8,18 +8,18 @@ extension DaemonCore {
     /// Notifies the user of ends that are stored, as the queue's option or the session's configuration says.
     func notify(_ batch: EndBatch, _ outcomes: [EndBatch.Outcome]) {
         guard let notifier = self.configuration.notifier else { return }
-        var ended: [String?: [EndBatch.Item]] = [:]
-        for (item, outcome) in zip(batch.items, outcomes) where item.end != nil && outcome.before != nil {
-            ended[item.session, default: []].append(item)
-        }
-        for (session, items) in ended {
+        for session in Set(batch.items.lazy.map(\.session)) {
             let wanted = self.notifications(of: session)
             guard !wanted.isEmpty else { continue }
+            let ended = batch.items.indices.filter { index in
+                batch.items[index].session == session && batch.items[index].end != nil && outcomes[index].before != nil
+            }
+            guard !ended.isEmpty else { continue }
             notifier.report(
                 DesktopNotifier.Report(
                     session: session,
                     application: self.application(of: session),
-                    endings: items.compactMap(NotificationBatch.Ending.init),
+                    endings: ended.compactMap { NotificationBatch.Ending(batch.items[$0]) },
                     isAllDone: self.machine.counts(of: session).waiting == 0,
                     wanted: wanted
                 )

@@ -44,7 +44,7 @@ extension DaemonCore {
             },
             then: { core, result in
                 guard case .success(let edit) = result, !edit.before.state.isEnd else { return }
-                _ = core.plans.take(id)
+                core.added.take(id)
                 let lane = core.lane(edit.before.session)
                 lane.live[id]?.transfer.urls = edit.after.urls
                 lane.live[id]?.transfer.options = edit.after.options
@@ -195,7 +195,7 @@ extension DaemonCore {
             snapshot.options = options
         }
         self.setHistory()
-        self.plans.clear()
+        self.added.clear()
         if changed[.outageTimeout] != nil { self.adoptInSessions() }
         guard let lane = self.lanes[nil],
             let settings = try? LaneSettings(shared: self.configuration.shared, options: options)

@@ -188,6 +188,7 @@ extension DaemonCore {
             case .remove(let deletesPartial):
                 self.endedInAll += transfers.count
                 for one in transfers {
+                    self.added.take(one.id)
                     guard let phase = self.machine.entry(one.id.rawValue, in: session)?.phase else { continue }
                     if phase != .staged { self.beingCancelled.insert(one.id) }
                     guard phase == .leaving, deletesPartial, one.upload == nil else { continue }
@@ -196,7 +197,10 @@ extension DaemonCore {
                 self.machine.removed(session, ids, keeping: !deletesPartial)
             case .forget: break
             case .setPriority(let priority):
-                for one in transfers { self.lanes[session]?.live[one.id]?.transfer.priority = priority }
+                for one in transfers {
+                    self.added.take(one.id)
+                    self.lanes[session]?.live[one.id]?.transfer.priority = priority
+                }
                 self.lane(session)
                 self.machine.reordered(session)
             }
@@ -264,7 +268,7 @@ extension DaemonCore {
         // A transfer that has ended in the meantime was not paused.
         for var one in transfers where self.machine.entry(one.id.rawValue, in: session)?.phase != .ended {
             one.state = .paused
-            if self.isHeard { self.tell(.paused(TransferRecord(one))) }
+            if self.isHeard(.paused) { self.tell(.paused(TransferRecord(one))) }
             self.pass(one.session, one.id, ["kind": "paused", "id": .string(one.id.description)])
         }
     }
@@ -272,7 +276,7 @@ extension DaemonCore {
     private func tellQueued(_ transfers: [StoredTransfer]) {
         for var one in transfers {
             (one.state, one.failure, one.ended) = (.waiting, nil, nil)
-            if self.isHeard { self.tell(.queued(self.record(one))) }
+            if self.isHeard(.queued) { self.tell(.queued(self.record(one))) }
             self.pass(one.session, one.id, ["kind": "waiting", "id": .string(one.id.description)])
         }
     }

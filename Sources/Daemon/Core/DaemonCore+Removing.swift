@@ -27,9 +27,8 @@ extension DaemonCore {
             self.discard(one)
         }
         for var one in transfers {
-            _ = self.plans.take(one.id)
             (one.state, one.ended) = (.removed, now)
-            if self.isHeard { self.tell(.removed(TransferRecord(one))) }
+            if self.isHeard(.removed) { self.tell(.removed(TransferRecord(one))) }
         }
         if let session { await self.lookAtEvents(session) }
     }
@@ -66,7 +65,7 @@ extension DaemonCore {
                 core.endedInAll += removed.others
                 // Transfers claimed in the meantime have not started, or have only just started.
                 core.machine.removed(nil, core.machine.taken(nil), keeping: !deletesPartial)
-                core.plans.clear()
+                core.added.clear()
             }
         )
         await self.follow(action, removed.found, at: now)

@@ -53,6 +53,7 @@ extension DaemonCore {
         var query = TurnQuery(session: session, limit: claim.limit)
         query.excluded = Set(claim.excluded.compactMap { GID(rawValue: $0) })
         for (host, room) in claim.caps { query.room[HostKey(rawValue: host)] = room }
+        query.known = self.added.ids
         let asked = query
         self.later(
             { (writer) throws(QueueStoreError) in try writer.reader.nextToRun(asked) },
@@ -71,32 +72,37 @@ extension DaemonCore {
         )
     }
 
-    private func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [StoredTransfer]) {
+    private func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [NextTransfer]) {
         guard let lane = self.lanes[session] else { return }
-        lane.claimed = Dictionary(found.map { ($0.id, $0) }) { $1 }
-        self.machine.claimed(
-            session,
-            claim,
-            found.map { one in
+        lane.claimed = Dictionary(minimumCapacity: found.count)
+        var claimed: [QueueMachine.Claimed] = []
+        claimed.reserveCapacity(found.count)
+        for next in found {
+            guard let transfer = next.transfer ?? self.added[next.id] else { continue }
+            lane.claimed[next.id] = Lane.Claimed(transfer: transfer, standing: next.standing)
+            claimed.append(
                 QueueMachine.Claimed(
-                    id: one.id.rawValue,
-                    host: one.host.rawValue,
-                    priority: one.priority,
-                    mayBeCut: one.mayBeCut
+                    id: next.id.rawValue,
+                    host: next.host.rawValue,
+                    priority: transfer.priority,
+                    mayBeCut: transfer.mayBeCut
                 )
-            }
-        )
+            )
+        }
+        self.machine.claimed(session, claim, claimed)
+        // The others were changed after the claim was made: the next one reads them.
+        if claimed.count < found.count { self.machine.reordered(session) }
     }
 
     private func stage(_ session: String?, _ ids: [QueueMachine.ID]) {
         guard let lane = self.lanes[session] else { return }
         for id in ids {
-            guard let id = GID(rawValue: id), let transfer = lane.claimed.removeValue(forKey: id) else { continue }
-            let plan = self.plans.take(id)
+            guard let id = GID(rawValue: id), let claimed = lane.claimed.removeValue(forKey: id) else { continue }
+            let plan = self.added.take(id)?.plan
             do throws(StagingFailure) {
-                try lane.stage(transfer, plan)
+                try lane.stage(claimed, plan)
             } catch {
-                self.ended(lane, transfer, failure: error.failure)
+                self.ended(lane, claimed.transfer, failure: error.failure)
             }
         }
         lane.claimed = [:]

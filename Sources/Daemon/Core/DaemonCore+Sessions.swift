@@ -117,7 +117,7 @@ extension DaemonCore {
             let settings = self.settings(identifier)
             lane.change(settings, renewsEngines: lane.settings.needsOtherEngines(for: settings))
             self.machine.setLimit(settings.engine.concurrentTransfers, of: identifier)
-            self.plans.clear()
+            self.added.clear()
             self.machine.restaged(identifier)
         } else if self.machine.counts(of: identifier).waiting > 0 {
             self.lane(identifier)
@@ -291,8 +291,8 @@ extension DaemonCore {
     }
 
     /// Passes a transient event to the session's reader, if there is one.
-    func pass(_ session: String?, _ id: GID, _ event: JSON) {
-        guard let session else { return }
-        self.sessions[session]?.reader?.put(id, event)
+    func pass(_ session: String?, _ id: GID, _ event: @autoclosure () -> JSON) {
+        guard let session, let reader = self.sessions[session]?.reader else { return }
+        reader.put(id, event())
     }
 }

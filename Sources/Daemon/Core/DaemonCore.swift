@@ -54,12 +54,14 @@ package actor DaemonCore: TransferService {
     var nextReader = 0
     /// The recorded ends and events for the next transaction.
     var pending = EndBatch()
+    /// The events that the drain in progress reports at its end; `nil` outside of a drain.
+    var unreported: [ServiceEvent]?
     /// The recent events of transfers, for their details.
     var history = TransferHistory()
     /// The number of transfers that have ended since the start.
     var endedInAll = 0
-    /// The plans of recently added transfers.
-    var plans = PlanCache()
+    /// The transfers that were added recently.
+    var added = AddedTransfers()
     var isStopping = false
     var hasStopped = false
     var wasBusy = false
@@ -265,19 +267,6 @@ package actor DaemonCore: TransferService {
     package nonisolated var hostLimits: [String: Int] { self.snapshot.withLock { $0.hostLimits } }
     /// The times at which transfers run; `nil` means always.
     package nonisolated var schedule: Schedule? { self.snapshot.withLock { $0.schedule } }
-
-    /// Returns the daemon's events from now on.
-    package nonisolated func events(capacity: Int) -> AsyncStream<ServiceEvent> {
-        self.broadcast.listen(capacity: capacity)
-    }
-
-    /// Whether there is an observer of events.
-    var isHeard: Bool { self.configuration.onEvent != nil || self.broadcast.isHeard }
-
-    func tell(_ event: ServiceEvent) {
-        self.configuration.onEvent?(event)
-        self.broadcast.send(event)
-    }
 
     var now: Double { self.configuration.clock.now() }
 

@@ -31,8 +31,12 @@ package protocol TransferService: AnyObject, Sendable {
 
     /// Returns one transfer.
     ///
+    /// - Parameters:
+    ///   - id: The transfer.
+    ///   - withPosition: Whether the record gets its ``TransferRecord/position``, which takes longer than the rest.
+    /// - Returns: The transfer.
     /// - Throws: `notFound`.
-    func record(_ id: GID) async throws(ControlError) -> TransferRecord
+    func record(_ id: GID, withPosition: Bool) async throws(ControlError) -> TransferRecord
 
     /// Returns the attempts, the last response and the log of a transfer, as far as they are kept.
     ///
@@ -156,9 +160,11 @@ package protocol TransferService: AnyObject, Sendable {
 
     /// Returns the events of the shared queue and of all sessions from now on.
     ///
-    /// - Parameter capacity: The maximum of unread events; beyond it progress is dropped, then the sequence ends.
-    /// - Returns: The events, for one consumer.
-    func events(capacity: Int) -> AsyncStream<ServiceEvent>
+    /// - Parameters:
+    ///   - interest: The kinds of events.
+    ///   - capacity: The maximum of unread events; beyond it progress is dropped, then the sequence ends.
+    /// - Returns: The events, for one consumer; each element contains the ones that are unread, in their order.
+    func events(_ interest: ServiceEvent.Interest, capacity: Int) -> AsyncStream<[ServiceEvent]>
 
     /// Bytes received for the transfers that finished since the start; `nil` if not counted.
     var receivedBytes: Int64? { get }
@@ -171,6 +177,13 @@ package protocol TransferService: AnyObject, Sendable {
 }
 
 extension TransferService {
+    /// Returns one transfer with its position.
+    ///
+    /// - Throws: `notFound`.
+    package func record(_ id: GID) async throws(ControlError) -> TransferRecord {
+        try await self.record(id, withPosition: true)
+    }
+
     /// Received bytes are not counted by default.
     package var receivedBytes: Int64? { nil }
 }
@@ -261,6 +274,43 @@ package enum ServiceEvent: Sendable {
     case progress([TransferRecord])
     /// No transfer waits or runs any more.
     case drained
+
+    /// A set of kinds of events: those that an observer receives.
+    package struct Interest: OptionSet, Sendable, Hashable {
+        /// The bits, in the order of the kinds' names in ``ServiceEvent/kinds``.
+        package let rawValue: UInt16
+
+        /// Creates a set from its bits.
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        /// All events.
+        package static let all = Interest(rawValue: .max)
+
+        static let started = Interest(rawValue: 1)
+        static let paused = Interest(rawValue: 1 << 1)
+        static let removed = Interest(rawValue: 1 << 2)
+        static let finished = Interest(rawValue: 1 << 3)
+        static let failed = Interest(rawValue: 1 << 4)
+        static let queued = Interest(rawValue: 1 << 5)
+        static let actions = Interest(rawValue: 1 << 6)
+        static let progress = Interest(rawValue: 1 << 7)
+        static let drained = Interest(rawValue: 1 << 8)
+    }
+
+    /// The interest that an observer must have to receive the event.
+    package var interest: Interest {
+        switch self {
+        case .started: .started
+        case .paused: .paused
+        case .removed: .removed
+        case .finished: .finished
+        case .failed: .failed
+        case .queued: .queued
+        case .all: .actions
+        case .progress: .progress
+        case .drained: .drained
+        }
+    }
 }
 
 /// The state of a session that a program receives when it opens it.

@@ -26,19 +26,12 @@ struct Connection {
         try self.each(sql, arguments) { _ in true }
     }
 
-    /// Runs a statement without result rows; returns false if it violates a unique index.
-    func insert(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) -> Bool {
+    /// Returns a statement to run for several rows.
+    func repeated(_ sql: String) throws(QueueStoreError) -> RepeatedStatement {
         try self.checkFault()
         do throws(SQLiteError) {
-            let statement = try self.sqlite.statement(sql)
-            defer { statement.finish() }
-            try statement.bind(arguments)
-            while try statement.step() {}
-            return true
-        } catch {
-            guard error.kind != .duplicate else { return false }
-            throw self.translate(error)
-        }
+            return RepeatedStatement(try self.sqlite.statement(sql), self)
+        } catch { throw self.translate(error) }
     }
 
     /// Runs statements that are separated by semicolons in a transaction.
@@ -120,11 +113,11 @@ struct Connection {
         } catch { throw self.translate(error) }
     }
 
-    private func checkFault() throws(QueueStoreError) {
+    func checkFault() throws(QueueStoreError) {
         if let error = self.fault?.error { throw error }
     }
 
-    private func translate(_ error: SQLiteError) -> QueueStoreError {
+    func translate(_ error: SQLiteError) -> QueueStoreError {
         let translated = QueueStoreError(error, path: self.path)
         self.fault?.error = translated
         return translated
@@ -133,7 +126,9 @@ struct Connection {
 
 extension String {
     /// The text with NUL replaced: SQLite's texts end at the first NUL, so two names could become equal.
-    var stored: String {
-        self.utf8.contains(0) ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self
+    var stored: String { self.hasNUL ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self }
+
+    var hasNUL: Bool {
+        self.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? self.utf8.contains(0)
     }
 }

@@ -15,7 +15,7 @@ struct Half {
 }
 
 /// The row of a transfer and its place in the order.
-struct Standing {
+package struct Standing: Sendable, Hashable {
     /// The number of its row.
     var number: Int64
     /// The number of its queue.
@@ -48,16 +48,15 @@ extension Connection {
         return try self.integer("SELECT number FROM sessions WHERE identifier = ?", [session.stored])
     }
 
+    private static let standing = """
+        SELECT number, queue, \(TransferColumns.state), state, position, host FROM transfers
+        WHERE id = ? AND \(TransferColumns.isPresent)
+        """
+
     /// Returns the standing of a transfer; `nil` if the transfer does not exist.
     func standing(of id: GID) throws(QueueStoreError) -> Standing? {
         let path = self.path
-        return try self.first(
-            """
-            SELECT number, queue, \(TransferColumns.state), state, position, host FROM transfers
-            WHERE id = ? AND \(TransferColumns.isPresent)
-            """,
-            [id.bits]
-        ) { (row) throws(QueueStoreError) in
+        return try self.first(Self.standing, [id.bits]) { (row) throws(QueueStoreError) in
             guard let number = row.integer(0), let queue = row.integer(1), let state = row.integer(2),
                 let code = row.integer(3), let position = row.integer(4), let host = row.integer(5)
             else { throw .damaged(path, "transfer \(id) cannot be read") }

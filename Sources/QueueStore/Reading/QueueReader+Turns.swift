@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
+internal import SQLite
 
 extension QueueReader {
+    private static let reading = "SELECT \(TransferColumns.waiting) FROM transfers WHERE number = ?"
+
     /// Returns the waiting transfers that are next to run: higher priority first, then in queue order.
     ///
     /// A host without room is skipped in one step, however many transfers wait there.
     ///
     /// - Returns: The next transfers, in the order in which they run.
     /// - Throws: `damaged`, `inputOutput`.
-    package func nextToRun(_ query: TurnQuery) throws(QueueStoreError) -> [StoredTransfer] {
+    package func nextToRun(_ query: TurnQuery) throws(QueueStoreError) -> [NextTransfer] {
         guard query.limit > 0, let queue = try self.connection.queue(of: query.session) else { return [] }
         var search = TurnSearch(self.connection, query, queue)
-        var found: [StoredTransfer] = []
-        for number in try search.run() {
-            found += try self.fetch("WHERE number = ?", [number])
+        let path = self.connection.path
+        let reading = try self.connection.repeated(Self.reading)
+        var found: [NextTransfer] = []
+        for var next in try search.run() {
+            if !query.known.contains(next.id) {
+                // Only a damaged index has an entry without a row.
+                guard let row = try reading.first({ $0.add(next.standing.number) }) else { continue }
+                next.transfer = try TransferColumns.read(row, session: query.session, path: path)
+            }
+            found.append(next)
         }
         return found
     }
@@ -23,7 +33,7 @@ extension QueueReader {
         session: String?,
         limit: Int,
         excluding excluded: Set<GID> = []
-    ) throws(QueueStoreError) -> [StoredTransfer] {
+    ) throws(QueueStoreError) -> [NextTransfer] {
         var query = TurnQuery(session: session, limit: limit)
         query.excluded = excluded
         return try self.nextToRun(query)
@@ -79,11 +89,11 @@ private struct TurnSearch {
         self.room = Dictionary(query.room.map { ($0.key.rawValue, $0.value) }) { min($0, $1) }
     }
 
-    /// Returns the row numbers of the next transfers, in order.
-    mutating func run() throws(QueueStoreError) -> [Int64] {
+    /// Returns the places of the next transfers, in order.
+    mutating func run() throws(QueueStoreError) -> [NextTransfer] {
         for code in try self.connection.classes(of: self.queue).codes(in: 1) { try self.readHeads(code) }
         self.lines.sort { $0.turn < $1.turn }
-        var found: [Int64] = []
+        var found: [NextTransfer] = []
         while found.count < self.query.limit, var line = self.lines.first {
             guard self.room(line.host) > 0, let entry = try self.pop(&line) else {
                 self.removeFirst()
@@ -92,7 +102,18 @@ private struct TurnSearch {
             self.replaceFirst(line)
             guard !self.excluded.contains(entry.id) else { continue }
             self.room[line.host] = self.room(line.host) - 1
-            found.append(entry.number)
+            guard let id = GID(rawValue: UInt64(bitPattern: entry.id)) else {
+                throw .damaged(self.connection.path, "an identifier cannot be read")
+            }
+            let standing = Standing(
+                number: entry.number,
+                queue: self.queue,
+                state: 0,
+                code: line.code,
+                position: entry.turn.position,
+                host: line.host
+            )
+            found.append(NextTransfer(id: id, standing: standing))
         }
         return found
     }

@@ -5,9 +5,18 @@ package import Control
 package struct QueueReader: ~Copyable {
     let connection: Connection
 
+    private static let transfer = """
+        SELECT \(TransferColumns.names) FROM transfers WHERE id = ? AND \(TransferColumns.isPresent)
+        """
+
     /// Returns one transfer, or `nil` if there is none.
     package func transfer(_ id: GID) throws(QueueStoreError) -> StoredTransfer? {
-        try self.fetch("WHERE id = ? AND \(TransferColumns.isPresent)", [id.bits]).first
+        let connection = self.connection
+        return try connection.first(Self.transfer, [id.bits]) { (row) throws(QueueStoreError) in
+            var names = SessionNames()
+            let session = try names.name(of: row.integer(1) ?? 0, connection)
+            return try TransferColumns.read(row, session: session, path: connection.path)
+        }
     }
 
     /// Returns the number of a transfer's row, or `nil` if there is none; see ``StoredTransfer/number``.

@@ -10,6 +10,11 @@ enum TransferColumns {
         upload
         """
 
+    /// The columns of a transfer that is known to wait: they need no look-up of its state.
+    static let waiting = """
+        id, queue, 0, priority, bytes, total, added, NULL, directory, urls, options, path, NULL, upload
+        """
+
     /// The number of a row's state, see ``StateClasses``; 5 for a removed and forgotten transfer.
     static let state = """
         coalesce((SELECT meaning FROM classes WHERE classes.queue = transfers.queue AND code = transfers.state), state)
@@ -74,7 +79,7 @@ enum TransferColumns {
 
     /// Returns URLs as text: usually there is one, which is stored as it is, otherwise a JSON array.
     static func text(_ urls: [String]) -> String {
-        if urls.count == 1, !urls[0].hasPrefix("["), !urls[0].utf8.contains(0) { return urls[0] }
+        if urls.count == 1, !urls[0].hasPrefix("["), !urls[0].hasNUL { return urls[0] }
         return JSON.array(urls.map { .string($0) }).text
     }
 

@@ -56,17 +56,46 @@ package struct HostKey: Hashable, Sendable {
             return nil
         }
         hash.add(scheme.rawValue)
-        let host = rest.prefix { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
-        // A host whose last label begins with a digit may be an IPv4 address in another form.
-        let label = host.reversed().prefix { $0 != 0x2E }
-        guard let first = host.first, first != 0x2E, first != 0x2D, let initial = label.last,
-            (0x61...0x7A).contains(initial), host.count <= 63, !host.starts(with: "xn--".utf8)
-        else { return nil }
+        let host = rest.prefix { Self.isLetter($0) || Self.isDigit($0) || $0 == 0x2D || $0 == 0x2E }
+        guard Self.isNormal(host) else { return nil }
         for byte in host { hash.add(byte) }
         rest = rest.dropFirst(host.count)
+        var port = scheme.defaultPort
+        if rest.first == 0x3A {
+            let digits = rest.dropFirst().prefix(6).prefix { Self.isDigit($0) }
+            port = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+            guard let first = digits.first, first != 0x30, port <= 65_535 else { return nil }
+            rest = rest.dropFirst(1 + digits.count)
+        }
         guard rest.first == 0x2F else { return nil }
-        hash.add(port: scheme.defaultPort)
+        hash.add(port: port)
         return HostKey(rawValue: hash.value)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+    /// Whether a host of letters, digits, hyphens and dots is in normal form: a name, or an IPv4 address of four numbers.
+    private static func isNormal(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard let first = host.first, first != 0x2E, first != 0x2D, host.count <= 63,
+            !host.starts(with: "xn--".utf8)
+        else { return false }
+        let label = host.lastIndex(of: 0x2E).map { host[($0 + 1)...] } ?? host
+        guard let initial = label.first else { return false }
+        if Self.isLetter(initial) { return true }
+        // A host whose last label begins with a digit may be an IPv4 address in another form.
+        var (dots, digits, value) = (0, 0, 0)
+        for byte in host {
+            if byte == 0x2E {
+                guard digits > 0 else { return false }
+                (dots, digits, value) = (dots + 1, 0, 0)
+            } else {
+                guard Self.isDigit(byte), digits == 0 || value > 0 else { return false }
+                (digits, value) = (digits + 1, value * 10 + Int(byte - 0x30))
+                guard value <= 255 else { return false }
+            }
+        }
+        return dots == 3 && digits > 0
     }
 
     /// FNV-1a with the finalizer of SplitMix64.

@@ -19,6 +19,8 @@ package struct StoredEnd: Sendable, Hashable {
     package var attempts: [TransferDetails.Attempt] = []
     /// The time of the end in seconds since 1970.
     package var at: Double
+    /// The transfer's row as it was when the transfer was claimed; `nil` if it is unknown.
+    package var standing: Standing?
 
     /// Creates an end.
     package init(

@@ -11,6 +11,8 @@ package struct TurnQuery: Sendable {
     package var excluded: Set<GID> = []
     /// The maximum number of further transfers by host; 0 for a host that is held or at its limit.
     package var room: [HostKey: Int] = [:]
+    /// The transfers that the caller has in memory as they are stored: only their places are read.
+    package var known: Set<GID> = []
     /// The maximum number of transfers of each host missing from ``room``; `nil` for no maximum.
     package var usualRoom: Int?
 

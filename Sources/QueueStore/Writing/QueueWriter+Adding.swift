@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import Control
+internal import SQLite
 
 extension QueueWriter {
     /// Adds transfers in order, all or none: at the end, or with the first one at an index among the unfinished
@@ -53,12 +54,13 @@ extension QueueWriter {
         var heads = Heads()
         let codes = try self.codes(transfers, queues)
         let first = try self.connection.integer("SELECT max(number) FROM transfers") ?? 0
+        let insertion = try self.connection.repeated(Self.insertion)
         for (transfer, queue) in zip(transfers, queues) {
             guard let position = positions[queue]?.popFirst() else { continue }
             let state = transfer.state.code
             guard let code = codes[CodeKey(queue: queue, isPaused: state == 1)] else { continue }
             let host = transfer.host.rawValue
-            guard try self.insert(transfer, queue, code, position, host) else {
+            guard try self.insert(transfer, queue, code, position, host, with: insertion) else {
                 // A caller that catches this error finds none of them added.
                 try self.connection.run("DELETE FROM transfers WHERE number > ?", [first])
                 throw QueueStoreError(.duplicate(transfer.id), "transfer \(transfer.id) is there already")
@@ -87,30 +89,43 @@ extension QueueWriter {
         return codes
     }
 
+    private static let insertion = """
+        INSERT INTO transfers (
+            id, queue, state, position, priority, bytes, total, added, ended, directory, urls, options, path,
+            failure, upload, host
+        ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?, ?)
+        """
+
     /// Inserts a row; returns false if its identifier is in use.
     private func insert(
         _ transfer: StoredTransfer,
         _ queue: Int64,
         _ code: Int64,
         _ position: Int64,
-        _ host: Int64
+        _ host: Int64,
+        with insertion: borrowing RepeatedStatement
     ) throws(QueueStoreError) -> Bool {
-        let values: Connection.Arguments = [
-            transfer.id.bits, queue, code, position, transfer.priority, transfer.bytes, transfer.total,
-            transfer.added.storedTime, transfer.directory.stored, TransferColumns.text(transfer.urls),
-            TransferColumns.text(transfer.options), transfer.path?.stored, transfer.upload?.json.text.stored, host,
-        ]
-        let sql = """
-            INSERT INTO transfers (
-                id, queue, state, position, priority, bytes, total, added, ended, directory, urls, options, path,
-                failure, upload, host
-            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?, ?)
-            """
-        if try self.connection.insert(sql, values) { return true }
+        func bind(_ values: inout ParameterBinder) {
+            values.add(transfer.id.bits)
+            values.add(queue)
+            values.add(code)
+            values.add(position)
+            values.add(Int64(transfer.priority))
+            values.add(transfer.bytes)
+            values.add(transfer.total)
+            values.add(transfer.added.storedTime)
+            values.add(transfer.directory.stored)
+            values.add(TransferColumns.text(transfer.urls))
+            values.add(TransferColumns.text(transfer.options))
+            values.add(transfer.path?.stored)
+            values.add(transfer.upload?.json.text.stored)
+            values.add(host)
+        }
+        if try insertion.insert(bind) { return true }
         // The identifier may belong to a forgotten row that awaits its deletion.
         guard try self.connection.standing(of: transfer.id) == nil else { return false }
         try self.deleteForgotten(transfer.id)
-        return try self.connection.insert(sql, values)
+        return try insertion.insert(bind)
     }
 
     /// Returns the queue of a session; creates a missing session.

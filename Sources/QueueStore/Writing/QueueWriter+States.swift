@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import SQLite
 internal import TransferCore
 package import Control
 
@@ -66,7 +67,8 @@ extension QueueWriter {
 
     /// Stores the ends of transfers.
     ///
-    /// An end is skipped if its transfer does not exist or has ended already.
+    /// An end is skipped if its transfer does not exist or has ended already. The row of a transfer with a known standing
+    /// is changed without being read, if it still has that standing.
     ///
     /// - Returns: For each end the transfer's previous state, or `nil` if the end was skipped.
     /// - Throws: `wrongState` if the state of an end is `waiting`, `paused` or `active`.
@@ -81,32 +83,65 @@ extension QueueWriter {
         var tally = Tally()
         var heads = Heads()
         var number = try self.connection.lastEnd()
+        var classes: [Int64: StateClasses] = [:]
+        let change = try self.connection.repeated(Self.ending)
         var before: [TransferRecord.State?] = []
         before.reserveCapacity(ends.count)
         for end in ends {
-            guard let standing = try self.connection.standing(of: end.id), standing.state < 2 else {
+            var ended: Standing?
+            if var known = end.standing {
+                if classes[known.queue] == nil { classes[known.queue] = try self.connection.classes(of: known.queue) }
+                // An action on the whole queue may have changed the meaning of its code.
+                known.state = classes[known.queue]?.state(of: known.code) ?? 4
+                if known.state < 2, try Self.store(end, number &+ 1, known, change) { ended = known }
+            }
+            if ended == nil, let read = try self.connection.standing(of: end.id), read.state < 2,
+                try Self.store(end, number &+ 1, read, change)
+            {
+                ended = read
+            }
+            guard let ended else {
                 before.append(nil)
                 continue
             }
-            before.append(TransferRecord.State(code: standing.state))
             number &+= 1
-            try self.connection.run(
-                """
-                UPDATE transfers SET state = ?, position = ?, bytes = ?, total = ?, ended = ?, path = coalesce(?, path),
-                failure = ? WHERE number = ?
-                """,
-                [
-                    end.state.code, number, end.bytes, end.total, end.at.storedTime, end.path?.stored,
-                    TransferColumns.failure(of: end), standing.number,
-                ]
-            )
-            tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)
-            tally.count(1, state: end.state.code, queue: standing.queue, position: number)
-            heads.touch(standing)
+            before.append(TransferRecord.State(code: ended.state))
+            tally.count(-1, state: ended.state, queue: ended.queue, position: ended.position)
+            tally.count(1, state: end.state.code, queue: ended.queue, position: number)
+            heads.touch(ended)
         }
         try tally.store(self.connection)
         try heads.store(self.connection)
         return before
+    }
+
+    static let ending = """
+        UPDATE transfers SET state = ?, position = ?, bytes = ?, total = ?, ended = ?, path = coalesce(?, path),
+        failure = ? WHERE number = ? AND id = ? AND queue = ? AND state = ? AND position = ? AND host = ?
+        """
+
+    /// Stores an end with its number; returns false if the row has another standing.
+    private static func store(
+        _ end: StoredEnd,
+        _ number: Int64,
+        _ standing: Standing,
+        _ change: borrowing RepeatedStatement
+    ) throws(QueueStoreError) -> Bool {
+        try change.run { values in
+            values.add(end.state.code)
+            values.add(number)
+            values.add(end.bytes)
+            values.add(end.total)
+            values.add(end.at.storedTime)
+            values.add(end.path?.stored)
+            values.add(TransferColumns.failure(of: end))
+            values.add(standing.number)
+            values.add(end.id.bits)
+            values.add(standing.queue)
+            values.add(standing.code)
+            values.add(standing.position)
+            values.add(standing.host)
+        } == 1
     }
 
     /// Appends failed or removed transfers to their queues again as waiting, in the order of `ids`.

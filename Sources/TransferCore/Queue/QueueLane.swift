@@ -64,7 +64,8 @@ package struct QueueLane: Sendable {
         /// The number of transfers started since the last check.
         var starts = 0
 
-        var isUnused: Bool { self.staged == 0 && self.cap == nil && !self.isHeld }
+        var isLimited: Bool { self.cap != nil || self.isHeld }
+        var isUnused: Bool { self.staged == 0 && !self.isLimited }
     }
 
     /// The taken transfers.
@@ -169,15 +170,18 @@ package struct QueueLane: Sendable {
     }
 
     mutating func move(_ id: UInt64, to phase: Phase) {
-        guard let entry = self.entries[id], entry.phase != phase else { return }
+        guard let index = self.entries.index(forKey: id) else { return }
+        let entry = self.entries.values[index]
+        guard entry.phase != phase else { return }
+        self.entries.values[index].phase = phase
         self.count(entry.phase, entry.host, entry.priority, by: -1)
         self.count(phase, entry.host, entry.priority, by: 1)
-        self.entries[id]?.phase = phase
     }
 
     mutating func setStarted(_ id: UInt64) {
-        guard let entry = self.entries[id], !entry.hasStarted else { return }
-        self.entries[id]?.hasStarted = true
+        guard let index = self.entries.index(forKey: id), !self.entries.values[index].hasStarted else { return }
+        self.entries.values[index].hasBegun = true
+        self.entries.values[index].hasStarted = true
         self.activeCount += 1
     }
 
@@ -201,10 +205,12 @@ package struct QueueLane: Sendable {
     }
 
     mutating func change(_ host: QueueMachine.Host, _ change: (inout HostUse) -> Void) {
-        change(&self.hosts[host, default: HostUse()])
-        guard let use = self.hosts[host] else { return }
-        if use.cap == nil, !use.isHeld { self.limitedHosts.remove(host) } else { self.limitedHosts.insert(host) }
-        if use.isUnused { self.hosts[host] = nil }
+        var use = self.hosts[host] ?? HostUse()
+        let wasLimited = use.isLimited
+        change(&use)
+        self.hosts[host] = use.isUnused ? nil : use
+        guard use.isLimited != wasLimited else { return }
+        if use.isLimited { self.limitedHosts.insert(host) } else { self.limitedHosts.remove(host) }
     }
 
     /// The number of further transfers of a host that may be staged; `nil` for no limit.

@@ -8,9 +8,11 @@ extension QueueMachine {
     ///   - priority: The highest priority among them.
     ///   - mayPrecede: Whether they may precede transfers that are waiting.
     package mutating func added(_ lane: LaneID, priority: Int, mayPrecede: Bool) {
-        guard let known = self.lanes[lane] else { return }
-        self.lanes[lane]?.mayFindMore = true
-        if known.stagedCount > 0, mayPrecede || known.precedes(priority) { self.lanes[lane]?.isReordered = true }
+        guard let place = self.lanes.place(of: lane) else { return }
+        self.lanes[place].mayFindMore = true
+        if self.lanes[place].stagedCount > 0, mayPrecede || self.lanes[place].precedes(priority) {
+            self.lanes[place].isReordered = true
+        }
         self.dirty.insert(lane)
     }
 
@@ -18,8 +20,7 @@ extension QueueMachine {
     ///
     /// Running transfers are not affected.
     package mutating func reordered(_ lane: LaneID) {
-        self.lanes[lane]?.mayFindMore = true
-        self.lanes[lane]?.isReordered = true
+        self.lanes.change(lane) { ($0.mayFindMore, $0.isReordered) = (true, true) }
         self.dirty.insert(lane)
     }
 
@@ -37,8 +38,8 @@ extension QueueMachine {
     }
 
     private mutating func leave(_ id: LaneID, _ ids: [ID], _ wish: QueueLane.Wish) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.dropArrivals(ids)
         for transfer in ids where lane.entries[transfer] != nil {
@@ -49,26 +50,28 @@ extension QueueMachine {
 
     /// Transfers were resumed, possibly while being cancelled because of a pause.
     package mutating func resumed(_ lane: LaneID, _ ids: [ID]) {
-        for id in ids where self.lanes[lane]?.entries[id]?.wish == .paused {
-            self.lanes[lane]?.setWish(.waits, of: id)
-            self.lanes[lane]?.withdrawals.remove(id)
+        self.lanes.change(lane) { lane in
+            for id in ids where lane.entries[id]?.wish == .paused {
+                lane.setWish(.waits, of: id)
+                lane.withdrawals.remove(id)
+            }
         }
         self.reordered(lane)
     }
 
     /// The staged transfers are to be staged again with other settings; started ones keep theirs.
     package mutating func restaged(_ id: LaneID) {
-        guard let lane = self.lanes[id] else { return }
-        for (transfer, entry) in lane.entries where entry.phase == .staged {
-            self.lanes[id]?.withdrawals.insert(transfer)
+        guard let place = self.lanes.place(of: id) else { return }
+        for (transfer, entry) in self.lanes[place].entries where entry.phase == .staged {
+            self.lanes[place].withdrawals.insert(transfer)
         }
         self.reordered(id)
     }
 
     /// A transfer's request has changed: it restarts with the stored request, unless it has ended.
     package mutating func changed(_ id: LaneID, _ transfer: ID) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.mayFindMore = true
         lane.dropArrivals([transfer])
@@ -89,18 +92,18 @@ extension QueueMachine {
     /// reason requires it and no request would be repeated by that.
     package mutating func hold(_ reason: Hold) {
         guard self.holds.insert(reason).inserted else { return }
-        for id in Array(self.lanes.keys) { self.held(id, cutsRunning: reason.cutsRunning) }
+        for id in Array(self.lanes.ids) { self.held(id, cutsRunning: reason.cutsRunning) }
     }
 
     /// Stops starting transfers of one lane for a reason.
     package mutating func hold(_ reason: Hold, _ id: LaneID) {
-        guard self.lanes[id]?.holds.insert(reason).inserted == true else { return }
+        guard self.lanes.change(id, { $0.holds.insert(reason).inserted }) == true else { return }
         self.held(id, cutsRunning: reason.cutsRunning)
     }
 
     private mutating func held(_ id: LaneID, cutsRunning: Bool) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.arrivals = []
         lane.mayFindMore = true
@@ -116,12 +119,12 @@ extension QueueMachine {
     /// Removes a reason.
     package mutating func release(_ reason: Hold) {
         guard self.holds.remove(reason) != nil else { return }
-        self.dirty.formUnion(self.lanes.keys)
+        self.dirty.formUnion(self.lanes.ids)
     }
 
     /// Removes a reason for one lane.
     package mutating func release(_ reason: Hold, _ id: LaneID) {
-        guard self.lanes[id]?.holds.remove(reason) != nil else { return }
+        guard self.lanes.change(id, { $0.holds.remove(reason) != nil }) == true else { return }
         self.dirty.insert(id)
     }
 

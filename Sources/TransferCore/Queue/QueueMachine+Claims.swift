@@ -55,8 +55,8 @@ extension QueueMachine {
     ///   - claim: The claim.
     ///   - found: The transfers in the store's order.
     package mutating func claimed(_ id: LaneID, _ claim: Claim, _ found: [Claimed]) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.isClaiming = false
         if found.count >= claim.limit { lane.mayFindMore = true }
@@ -90,8 +90,7 @@ extension QueueMachine {
 
     /// The store failed to respond; the claim is repeated at the next check.
     package mutating func claimFailed(_ id: LaneID) {
-        self.lanes[id]?.isClaiming = false
-        self.lanes[id]?.claimHasFailed = true
+        self.lanes.change(id) { ($0.isClaiming, $0.claimHasFailed) = (false, true) }
     }
 
     /// Takes the transfers found, except those that have started in an engine since.
@@ -115,8 +114,8 @@ extension QueueMachine {
     ///   - isIdle: Whether its engines have free slots although transfers wait in them: then these belong to hosts that
     ///     may not start more, and must not block others.
     package mutating func looked(_ id: LaneID, isIdle: Bool) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         if lane.claimHasFailed {
             lane.claimHasFailed = false
             lane.mayFindMore = true
@@ -146,8 +145,8 @@ extension QueueMachine {
 
     /// The transfers of a host must wait: those that have not started are returned to the store, except for a few.
     package mutating func hostHeld(_ id: LaneID, _ host: Host) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         lane.change(host) { $0.isHeld = true }
         self.withdrawSurplus(&lane, host, keeping: Self.probes)
         lane.mayFindMore = true
@@ -156,11 +155,11 @@ extension QueueMachine {
 
     /// The transfers of a host may start again.
     package mutating func hostReleased(_ id: LaneID, _ host: Host) {
-        guard self.lanes[id]?.hosts[host]?.isHeld == true else { return }
-        self.lanes[id]?.change(host) { $0.isHeld = false }
-        self.lanes[id]?.mayFindMore = true
+        guard let place = self.lanes.place(of: id), self.lanes[place].hosts[host]?.isHeld == true else { return }
+        self.lanes[place].change(host) { $0.isHeld = false }
+        self.lanes[place].mayFindMore = true
         // Its transfers may precede those taken since.
-        self.lanes[id]?.isReordered = true
+        self.lanes[place].isReordered = true
         self.dirty.insert(id)
     }
 

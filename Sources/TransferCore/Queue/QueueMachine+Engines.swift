@@ -4,35 +4,44 @@ extension QueueMachine {
     /// A transfer is running.
     ///
     /// - Returns: Whether it started for the first time since it was taken.
-    package mutating func started(_ lane: LaneID, _ id: ID) -> Bool {
-        guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return false }
-        self.lanes[lane]?.entries[id]?.hasBegun = true
-        if entry.phase == .staged || entry.phase == .retrying { self.lanes[lane]?.move(id, to: .running) }
-        self.beganBeforeWithdrawal(lane, id)
-        self.dirty.insert(lane)
+    package mutating func started(_ id: LaneID, _ transfer: ID) -> Bool {
+        guard let place = self.lanes.place(of: id), let entry = self.lanes[place].entries[transfer],
+            entry.phase != .ended
+        else { return false }
+        self.lanes[place].setStarted(transfer)
+        if entry.phase == .staged || entry.phase == .retrying { self.lanes[place].move(transfer, to: .running) }
+        self.beganBeforeWithdrawal(id, transfer)
+        self.dirty.insert(id)
         guard !entry.hasStarted else { return false }
-        self.lanes[lane]?.setStarted(id)
-        self.lanes[lane]?.change(entry.host) { $0.starts += 1 }
-        // The next transfer of a held host takes its place: it may be one that succeeds, or has a mirror.
-        if self.lanes[lane]?.hosts[entry.host]?.isHeld == true { self.lanes[lane]?.mayFindMore = true }
+        self.lanes[place].change(entry.host) { $0.starts += 1 }
+        self.replaceIfHeld(entry.host, place)
         return true
     }
 
+    /// Lets the next transfer of a held host take the place of one that has started or ended: it may be one that
+    /// succeeds, or has a mirror.
+    private mutating func replaceIfHeld(_ host: Host, _ place: LaneTable.Place) {
+        guard !self.lanes[place].limitedHosts.isEmpty, self.lanes[place].hosts[host]?.isHeld == true else { return }
+        self.lanes[place].mayFindMore = true
+    }
+
     /// A transfer waits for its next attempt.
-    package mutating func retrying(_ lane: LaneID, _ id: ID) {
-        guard let phase = self.lanes[lane]?.entries[id]?.phase, phase == .running || phase == .staged else { return }
-        self.lanes[lane]?.entries[id]?.hasBegun = true
-        self.lanes[lane]?.move(id, to: .retrying)
-        self.beganBeforeWithdrawal(lane, id)
-        self.dirty.insert(lane)
+    package mutating func retrying(_ id: LaneID, _ transfer: ID) {
+        guard let place = self.lanes.place(of: id), let phase = self.lanes[place].entries[transfer]?.phase,
+            phase == .running || phase == .staged
+        else { return }
+        self.lanes[place].entries[transfer]?.hasBegun = true
+        self.lanes[place].move(transfer, to: .retrying)
+        self.beganBeforeWithdrawal(id, transfer)
+        self.dirty.insert(id)
     }
 
     /// Cancels a transfer that started after its withdrawal was decided and before it was performed.
     private mutating func beganBeforeWithdrawal(_ id: LaneID, _ transfer: ID) {
-        guard self.lanes[id]?.withdrawals.remove(transfer) != nil, var lane = self.lanes.removeValue(forKey: id) else {
-            return
-        }
-        defer { self.lanes[id] = lane }
+        guard let place = self.lanes.place(of: id), !self.lanes[place].withdrawals.isEmpty,
+            self.lanes[place].withdrawals.remove(transfer) != nil, var lane = self.lanes.take(id)
+        else { return }
+        defer { self.lanes.put(lane, id) }
         self.cancelIfUnwanted(&lane, transfer)
     }
 
@@ -49,37 +58,40 @@ extension QueueMachine {
     ///
     /// - Returns: Whether the end is to be stored; ``endStored(_:_:)`` follows then. `false` for a removed transfer:
     ///   its end is already stored, and it has left.
-    package mutating func ended(_ lane: LaneID, _ id: ID) -> Bool {
-        guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return false }
-        self.dirty.insert(lane)
-        self.lanes[lane]?.withdrawals.remove(id)
+    package mutating func ended(_ id: LaneID, _ transfer: ID) -> Bool {
+        guard let place = self.lanes.place(of: id), let entry = self.lanes[place].entries[transfer],
+            entry.phase != .ended
+        else { return false }
+        self.dirty.insert(id)
         if case .removed = entry.wish {
-            self.lanes[lane]?.remove(id)
+            self.lanes[place].remove(transfer)
             return false
         }
-        self.lanes[lane]?.move(id, to: .ended)
-        // The next transfer of a held host takes its place.
-        if self.lanes[lane]?.hosts[entry.host]?.isHeld == true { self.lanes[lane]?.mayFindMore = true }
+        self.lanes[place].withdrawals.remove(transfer)
+        self.lanes[place].move(transfer, to: .ended)
+        self.replaceIfHeld(entry.host, place)
         return true
     }
 
     /// A transfer's end is stored.
-    package mutating func endStored(_ lane: LaneID, _ id: ID) {
-        guard self.lanes[lane]?.entries[id]?.phase == .ended else { return }
-        self.lanes[lane]?.remove(id)
-        self.dirty.insert(lane)
+    package mutating func endStored(_ id: LaneID, _ transfer: ID) {
+        guard let place = self.lanes.place(of: id), self.lanes[place].entries[transfer]?.phase == .ended else { return }
+        self.lanes[place].remove(transfer)
+        self.dirty.insert(id)
     }
 
     /// An engine has cancelled a transfer, whose state is now the stored one.
     ///
     /// - Returns: The transfer before the cancellation.
-    package mutating func cancelled(_ lane: LaneID, _ id: ID) -> QueueLane.Entry? {
-        guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return nil }
-        self.lanes[lane]?.remove(id)
-        self.lanes[lane]?.mayFindMore = true
+    package mutating func cancelled(_ id: LaneID, _ transfer: ID) -> QueueLane.Entry? {
+        guard let place = self.lanes.place(of: id), let entry = self.lanes[place].entries[transfer],
+            entry.phase != .ended
+        else { return nil }
+        self.lanes[place].remove(transfer)
+        self.lanes[place].mayFindMore = true
         // It precedes those taken since.
-        if entry.wish == .waits { self.lanes[lane]?.isReordered = true }
-        self.dirty.insert(lane)
+        if entry.wish == .waits { self.lanes[place].isReordered = true }
+        self.dirty.insert(id)
         return entry
     }
 
@@ -91,8 +103,8 @@ extension QueueMachine {
     ///   - gone: Those that had not started: the store has them again. The others have started and keep running, unless
     ///     they were paused or removed.
     package mutating func withdrew(_ id: LaneID, _ asked: [ID], gone: Set<ID>) {
-        guard var lane = self.lanes.removeValue(forKey: id) else { return }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return }
+        defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         for transfer in asked {
             guard lane.entries[transfer]?.phase == .staged else { continue }

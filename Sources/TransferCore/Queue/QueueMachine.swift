@@ -85,7 +85,7 @@ package struct QueueMachine: Sendable {
     }
 
     /// The sessions and the shared queue, if any of their transfers were taken or are waiting.
-    package internal(set) var lanes: [LaneID: QueueLane] = [:]
+    var lanes = LaneTable()
     /// The reasons why no transfer starts in any lane.
     package internal(set) var holds: Set<Hold> = []
     /// The counts of lanes that are not in memory.
@@ -132,8 +132,8 @@ package struct QueueMachine: Sendable {
 
     private mutating func next(of id: LaneID, _ now: Int64) -> Action? {
         let share = max(1, self.mostAtOnce / max(1, self.lanes.count))
-        guard var lane = self.lanes.removeValue(forKey: id) else { return nil }
-        defer { self.lanes[id] = lane }
+        guard var lane = self.lanes.take(id) else { return nil }
+        defer { self.lanes.put(lane, id) }
         let limit = min(lane.configuredLimit, share)
         if lane.limit != limit {
             lane.limit = limit
@@ -157,7 +157,7 @@ package struct QueueMachine: Sendable {
         var time: Int64?
         func at(_ candidate: Int64) { if candidate > now { time = min(time ?? candidate, candidate) } }
         if self.hasRecords, !self.isStoring { at(self.storeTime) }
-        for lane in self.lanes.values {
+        for lane in self.lanes.all {
             if lane.isReordered, !lane.isClaiming, !self.isHeld(lane) { at(lane.reorders.time(after: now)) }
         }
         guard let time, self.wakeTime.map({ time < $0 }) ?? true else { return nil }
@@ -168,7 +168,7 @@ package struct QueueMachine: Sendable {
     /// A requested wake-up is due.
     package mutating func woke() {
         self.wakeTime = nil
-        self.dirty.formUnion(self.lanes.keys)
+        self.dirty.formUnion(self.lanes.ids)
     }
 
     // MARK: Storing ends
@@ -243,29 +243,31 @@ package struct QueueMachine: Sendable {
 
     /// The store's counts of a lane, as of its latest response.
     package func counts(of lane: LaneID) -> LaneCounts {
-        self.lanes[lane]?.counts ?? self.otherCounts[lane] ?? LaneCounts()
+        if let place = self.lanes.place(of: lane) { return self.lanes[place].counts }
+        return self.otherCounts[lane] ?? LaneCounts()
     }
 
     /// The store's counts over all lanes.
     package var totals: LaneCounts {
         var sum = LaneCounts()
-        for lane in self.lanes.values { sum += lane.counts }
+        for lane in self.lanes.all { sum += lane.counts }
         for counts in self.otherCounts.values { sum += counts }
         return sum
     }
 
     /// The number of running transfers over all lanes.
-    package var activeCount: Int { self.lanes.values.reduce(0) { $0 + $1.activeCount } }
+    package var activeCount: Int { self.lanes.all.reduce(0) { $0 + $1.activeCount } }
 
     /// The store has counted the transfers of a lane.
     package mutating func counted(_ id: LaneID, _ counts: LaneCounts) {
-        guard let known = self.lanes[id]?.counts else {
+        guard let place = self.lanes.place(of: id) else {
             self.otherCounts[id] = counts == LaneCounts() ? nil : counts
             return
         }
+        let known = self.lanes[place].counts
         guard known != counts else { return }
-        self.lanes[id]?.counts = counts
-        if counts.waiting > known.waiting { self.lanes[id]?.mayFindMore = true }
+        self.lanes[place].counts = counts
+        if counts.waiting > known.waiting { self.lanes[place].mayFindMore = true }
         self.dirty.insert(id)
     }
 
@@ -274,18 +276,18 @@ package struct QueueMachine: Sendable {
     /// Sets the maximum number of running transfers over all lanes, which is divided equally among them.
     package mutating func setMostAtOnce(_ count: Int) {
         self.mostAtOnce = max(1, count)
-        self.dirty.formUnion(self.lanes.keys)
+        self.dirty.formUnion(self.lanes.ids)
     }
 
     /// Creates a lane and checks it for waiting transfers.
     package mutating func open(_ id: LaneID, limit: Int) {
-        guard self.lanes[id] == nil else { return self.setLimit(limit, of: id) }
+        guard self.lanes.place(of: id) == nil else { return self.setLimit(limit, of: id) }
         var lane = QueueLane(limit: limit)
         lane.counts = self.otherCounts.removeValue(forKey: id) ?? LaneCounts()
-        self.lanes[id] = lane
+        self.lanes.insert(lane, id)
         self.dirty.insert(id)
         // The shares of the others have changed.
-        if self.mostAtOnce < Int.max { self.dirty.formUnion(self.lanes.keys) }
+        if self.mostAtOnce < Int.max { self.dirty.formUnion(self.lanes.ids) }
     }
 
     /// Whether a lane has no transfers in an engine and none to start.
@@ -296,7 +298,7 @@ package struct QueueMachine: Sendable {
 
     /// Forgets a lane with its taken transfers; its counts are kept.
     package mutating func close(_ id: LaneID) {
-        guard let lane = self.lanes.removeValue(forKey: id) else { return }
+        guard let lane = self.lanes.remove(id) else { return }
         if lane.counts != LaneCounts() { self.otherCounts[id] = lane.counts }
         self.dirty.remove(id)
     }
@@ -309,7 +311,7 @@ package struct QueueMachine: Sendable {
 
     /// Changes the maximum number of running transfers of a lane.
     package mutating func setLimit(_ limit: Int, of id: LaneID) {
-        self.lanes[id]?.configuredLimit = max(1, limit)
+        self.lanes.change(id) { $0.configuredLimit = max(1, limit) }
         self.dirty.insert(id)
     }
 
@@ -317,5 +319,7 @@ package struct QueueMachine: Sendable {
     package subscript(lane id: LaneID) -> QueueLane? { self.lanes[id] }
 
     /// A taken transfer.
-    package func entry(_ id: ID, in lane: LaneID) -> QueueLane.Entry? { self.lanes[lane]?.entries[id] }
+    package func entry(_ id: ID, in lane: LaneID) -> QueueLane.Entry? {
+        self.lanes.place(of: lane).flatMap { self.lanes[$0].entries[id] }
+    }
 }

@@ -186,14 +186,29 @@ struct CoreHoldTests {
     func listener() async throws {
         let broadcast = EventBroadcast()
         let stream = broadcast.listen(capacity: 2)
-        broadcast.send(.progress([]))
-        broadcast.send(.drained)
-        broadcast.send(.drained)
-        #expect(broadcast.isHeard)
-        broadcast.send(.drained)
-        #expect(!broadcast.isHeard)
+        broadcast.send([.progress([])])
+        broadcast.send([.drained, .drained])
+        #expect(broadcast.interest == .all)
+        broadcast.send([.drained])
+        #expect(broadcast.interest.isEmpty)
         var count = 0
-        for await event in stream { if case .drained = event { count += 1 } else { Issue.record("progress") } }
+        for await batch in stream {
+            for event in batch { if case .drained = event { count += 1 } else { Issue.record("progress") } }
+        }
         #expect(count == 2)
+    }
+
+    @Test("A listener receives only events of its interest, several together in their order")
+    func interest() async throws {
+        let broadcast = EventBroadcast()
+        let stream = broadcast.listen([.drained, .actions], capacity: 8)
+        broadcast.send([.progress([])])
+        broadcast.send([.drained, .progress([]), .all(.paused, session: nil, count: 2)])
+        broadcast.send([.drained])
+        #expect(broadcast.interest == [.drained, .actions])
+        broadcast.finish()
+        var batches: [[String]] = []
+        for await batch in stream { batches.append(batch.map(\.kind)) }
+        #expect(batches == [["drained", "all", "drained"]])
     }
 }

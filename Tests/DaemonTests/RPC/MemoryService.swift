@@ -18,7 +18,7 @@ final class MemoryService: TransferService {
         var schedule: Schedule?
         var endedInAll = 0
         var sessions: [String: Session] = [:]
-        var listeners: [Int: AsyncStream<ServiceEvent>.Continuation] = [:]
+        var listeners: [Int: (ServiceEvent.Interest, AsyncStream<[ServiceEvent]>.Continuation)] = [:]
         var nextListener = 0
         var saves = 0
         /// The sizes of the additions of several transfers at once.
@@ -73,6 +73,10 @@ final class MemoryService: TransferService {
             if let failure = state.failure { return .failure(failure) }
             var records: [TransferRecord] = []
             for entry in entries {
+                // The callers leave it to the service.
+                if let wrong = entry.urls.first(where: { (try? HTTPURL($0)) == nil }) {
+                    return .failure(ControlError(.badParameter, "\(wrong) is not a URL"))
+                }
                 let id = entry.id ?? GID.random()
                 guard !(state.line + state.ended + records).contains(where: { $0.id == id }) else {
                     return .failure(ControlError(.duplicate, "the transfer \(id) already exists"))
@@ -129,7 +133,7 @@ final class MemoryService: TransferService {
         )
     }
 
-    func record(_ id: GID) async throws(ControlError) -> TransferRecord {
+    func record(_ id: GID, withPosition: Bool) async throws(ControlError) -> TransferRecord {
         try self.locked { state in
             guard let record = (state.line + state.ended).first(where: { $0.id == id }) else {
                 return .failure(ControlError(.notFound, "no \(id)"))
@@ -392,14 +396,14 @@ final class MemoryService: TransferService {
 
     // MARK: The daemon
 
-    func events(capacity: Int) -> AsyncStream<ServiceEvent> {
+    func events(_ interest: ServiceEvent.Interest, capacity: Int) -> AsyncStream<[ServiceEvent]> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: ServiceEvent.self,
+            of: [ServiceEvent].self,
             bufferingPolicy: .bufferingOldest(capacity)
         )
         let key = self.state.withLock { state in
             state.nextListener += 1
-            state.listeners[state.nextListener] = continuation
+            state.listeners[state.nextListener] = (interest, continuation)
             return state.nextListener
         }
         continuation.onTermination = { _ in
@@ -410,8 +414,9 @@ final class MemoryService: TransferService {
 
     /// Notifies all subscribers; one with too many unread events gets no more.
     func tell(_ event: ServiceEvent) {
-        for listener in self.state.withLock({ Array($0.listeners.values) }) {
-            if case .dropped = listener.yield(event) { listener.finish() }
+        for (interest, continuation) in self.state.withLock({ Array($0.listeners.values) })
+        where interest.isSuperset(of: event.interest) {
+            if case .dropped = continuation.yield([event]) { continuation.finish() }
         }
     }
 

@@ -137,11 +137,7 @@ struct WrongTokensTests {
     func gate() {
         for token in ["f3b1a0c2d4e5968778695a4b3c2d1e0f", "weak"] {
             let gate = TokenGate(token, clock: { Self.start })
-            func sender(_ address: String) -> TokenSender {
-                var sender = TokenSender()
-                sender.client = ClientNetwork(address)
-                return sender
-            }
+            func sender(_ address: String) -> TokenSender { TokenSender(peer: address) }
             let known = sender("127.0.0.1")
             #expect(gate.verdict(token, from: known) == .right)
             for guess in 0..<100 { _ = gate.verdict("guess \(guess)", from: sender("127.0.0.1")) }

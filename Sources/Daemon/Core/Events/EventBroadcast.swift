@@ -7,16 +7,18 @@ final class EventBroadcast: Sendable {
         var listeners: [Int: Listener] = [:]
         var nextNumber = 0
         var isFinished = false
+
+        var interest: ServiceEvent.Interest { self.listeners.values.reduce(into: []) { $0.formUnion($1.interest) } }
     }
 
     private let state = Mutex(State())
 
-    /// Whether there is a listener.
-    var isHeard: Bool { self.state.withLock { !$0.listeners.isEmpty } }
+    /// The kinds of events that listeners receive.
+    var interest: ServiceEvent.Interest { self.state.withLock { $0.interest } }
 
     /// Returns the events from now on, with a buffer for `capacity` events.
-    func listen(capacity: Int) -> AsyncStream<ServiceEvent> {
-        let listener = Listener(capacity: max(1, capacity))
+    func listen(_ interest: ServiceEvent.Interest = .all, capacity: Int) -> AsyncStream<[ServiceEvent]> {
+        let listener = Listener(interest, capacity: max(1, capacity))
         let (number, isFinished) = self.state.withLock { state in
             state.nextNumber += 1
             if !state.isFinished { state.listeners[state.nextNumber] = listener }
@@ -30,17 +32,20 @@ final class EventBroadcast: Sendable {
         }
         return AsyncStream(
             unfolding: {
-                let event = await listener.next()
-                if event == nil { end.now() }
-                return event
+                let events = await listener.next()
+                if events == nil { end.now() }
+                return events
             },
             onCancel: { end.now() }
         )
     }
 
-    func send(_ event: ServiceEvent) {
+    /// Sends events in their order; each listener is woken once for all of them.
+    func send(_ events: [ServiceEvent]) {
         let listeners = self.state.withLock { $0.listeners }
-        for (number, listener) in listeners where !listener.put(event) {
+        for (number, listener) in listeners {
+            let wanted = events.filter { listener.interest.isSuperset(of: $0.interest) }
+            guard !wanted.isEmpty, !listener.put(wanted) else { continue }
             _ = self.state.withLock { $0.listeners.removeValue(forKey: number) }
         }
     }

@@ -4,31 +4,43 @@ internal import TransferCore
 
 /// The unread events of one listener; beyond the capacity, progress is dropped first, then the sequence ends.
 final class Listener: Sendable {
+    /// The kinds of events that it receives.
+    let interest: ServiceEvent.Interest
     private let channel: Channel<UnreadEvents, Never>
 
-    init(capacity: Int) { self.channel = Channel(UnreadEvents(capacity: capacity)) }
+    init(_ interest: ServiceEvent.Interest, capacity: Int) {
+        self.interest = interest
+        self.channel = Channel(UnreadEvents(capacity: capacity))
+    }
 
+    /// Adds events of its interest.
+    ///
     /// - Returns: Whether it keeps listening.
-    func put(_ event: ServiceEvent) -> Bool { self.channel.put(event) }
+    func put(_ events: [ServiceEvent]) -> Bool { self.channel.put(events) }
 
     func finish() { self.channel.finish() }
 
-    /// The next event, or `nil` at the end; a cancellation is the end.
-    func next() async -> ServiceEvent? {
-        let event = await self.channel.next()
-        if event == nil { self.finish() }
-        return event
+    /// The next events, or `nil` at the end; a cancellation is the end.
+    func next() async -> [ServiceEvent]? {
+        let events = await self.channel.next()
+        if events == nil { self.finish() }
+        return events
     }
 }
 
 private struct UnreadEvents: ChannelBuffer {
+    /// The maximum number of events that are taken at once.
+    private static let batch = 256
+
     private let capacity: Int
     private var events = FirstInFirstOut<ServiceEvent>()
     private var hasProgress = false
 
     init(capacity: Int) { self.capacity = capacity }
 
-    mutating func append(_ event: ServiceEvent) -> Bool {
+    mutating func append(_ events: [ServiceEvent]) -> Bool { events.allSatisfy { self.append($0) } }
+
+    private mutating func append(_ event: ServiceEvent) -> Bool {
         if case .progress = event {
             // The newest progress replaces the one before it.
             if self.hasProgress { self.dropProgress() }
@@ -42,10 +54,13 @@ private struct UnreadEvents: ChannelBuffer {
         return true
     }
 
-    mutating func popFirst() -> ServiceEvent? {
-        let event = self.events.popFirst()
-        if case .progress? = event { self.hasProgress = false }
-        return event
+    mutating func popFirst() -> [ServiceEvent]? {
+        var batch: [ServiceEvent] = []
+        while batch.count < Self.batch, let event = self.events.popFirst() {
+            if case .progress = event { self.hasProgress = false }
+            batch.append(event)
+        }
+        return batch.isEmpty ? nil : batch
     }
 
     private mutating func dropProgress() {

@@ -29,10 +29,11 @@ extension Lane {
     /// Deletes the partial upload of a transfer that no engine has, at its server and in the journal.
     func giveUp(_ transfer: StoredTransfer) {
         guard var plan = try? self.plan(transfer) else { return }
-        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
-        guard let policy = try? self.policy(key, plan) else { return }
+        guard let slot = try? self.slot(EngineKey(epoch: self.epoch, proxy: plan.proxy)),
+            let policy = try? self.policy(slot, plan)
+        else { return }
         self.parts.notes.clear(transfer.id)
         try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, policy: policy))
-        if let upload = plan.upload { self.slots[key]?.engine.giveUp(upload) }
+        if let upload = plan.upload { slot.engine.giveUp(upload) }
     }
 }

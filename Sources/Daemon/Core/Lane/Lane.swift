@@ -23,38 +23,6 @@ struct EngineParts: Sendable {
 /// Confined to the core. Transfers with their own proxies, and those that were staged under earlier settings, have
 /// separate engines, which are removed when their last transfer has left. So have dry runs.
 final class Lane {
-    /// A transfer on an engine, and its last known progress.
-    struct Live {
-        var transfer: StoredTransfer
-        var engine: EngineKey
-        var number: TransferID
-        var policy: SessionPolicy?
-        var path: String?
-        /// Whether a periodic check has seen its path.
-        var wasChecked = false
-        var bytes: Int64
-        var total: Int64?
-        var rate: Int64 = 0
-        var connections = 0
-        var hasResponse = false
-        /// The response of a session's upload; it is repeated in the event of its end.
-        var response: JSON?
-        /// Of an upload: the bytes that the server has acknowledged, and those sent in this run.
-        var acknowledged: Int64?
-        var sent: Int64?
-        /// The length that a dry run found.
-        var found: Int64?
-        /// The file that another process is downloading, if the transfer waits for that; see ``TransferRecord/hold``.
-        var awaitedFile: AwaitedFile?
-    }
-
-    /// A file that another process is downloading.
-    struct AwaitedFile {
-        var path: String
-        /// Seconds since 1970.
-        var since: Double
-    }
-
     struct EngineKey: Hashable {
         var epoch: Int
         var proxy: ProxySettings?
@@ -65,11 +33,19 @@ final class Lane {
         func isTemporary(in epoch: Int) -> Bool { self.proxy != nil || self.isForDryRuns || self.epoch != epoch }
     }
 
-    struct Slot {
-        var engine: TransferEngine
-        var observation: TransferEngine.Observation
+    /// An engine, and the number of its transfers.
+    final class Slot {
+        let key: EngineKey
+        let engine: TransferEngine
+        let observation: TransferEngine.Observation
         var policies: [PolicyKey: SessionPolicy] = [:]
         var load = 0
+
+        init(_ key: EngineKey, _ engine: TransferEngine, _ observation: TransferEngine.Observation) {
+            self.key = key
+            self.engine = engine
+            self.observation = observation
+        }
     }
 
     struct PolicyKey: Hashable {
@@ -80,7 +56,7 @@ final class Lane {
 
     let session: String?
     /// The transfers that were claimed from the store and are not yet staged.
-    var claimed: [GID: StoredTransfer] = [:]
+    var claimed: [GID: Claimed] = [:]
     /// The transfers on an engine, and those whose end is not yet stored.
     var live: [GID: Live] = [:]
     /// The holds of hosts that engines reported; for display.
@@ -117,11 +93,11 @@ final class Lane {
         var settings = settings
         settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
         self.settings = settings
-        for key in self.slots.keys {
-            self.slots[key]?.engine.setRateLimit(settings.engine.rateLimit)
-            if let count = settings.engine.connectionsPerHost { self.slots[key]?.engine.setConnectionsPerHost(count) }
+        for slot in self.slots.values {
+            slot.engine.setRateLimit(settings.engine.rateLimit)
+            if let count = settings.engine.connectionsPerHost { slot.engine.setConnectionsPerHost(count) }
             // They contain the earlier cookies.
-            self.slots[key]?.policies = [:]
+            slot.policies = [:]
         }
         if renewsEngines { self.epoch += 1 }
         self.shareLimit()
@@ -181,10 +157,11 @@ final class Lane {
     /// Adds a transfer to an engine.
     ///
     /// - Parameters:
-    ///   - transfer: The transfer.
+    ///   - claimed: The transfer.
     ///   - known: Its plan, if it was made before with these settings.
     /// - Throws: The reason why it cannot be staged.
-    func stage(_ transfer: StoredTransfer, _ known: RequestPlan?) throws(StagingFailure) {
+    func stage(_ claimed: Claimed, _ known: RequestPlan?) throws(StagingFailure) {
+        let transfer = claimed.transfer
         var plan: RequestPlan
         do throws(ControlError) {
             if let known { plan = known } else { plan = try self.plan(transfer) }
@@ -195,8 +172,8 @@ final class Lane {
         plan.upload?.options.priority = plan.request.options.priority
         plan.request.options.waitsSince = Int64(exactly: transfer.added.rounded(.down))
         plan.upload?.options.waitsSince = plan.request.options.waitsSince
-        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy, isForDryRuns: plan.isDryRun)
-        let policy = try self.policy(key, plan)
+        let slot = try self.slot(EngineKey(epoch: self.epoch, proxy: plan.proxy, isForDryRuns: plan.isDryRun))
+        let policy = try self.policy(slot, plan)
         var tag = RunTag(id: transfer.id, policy: policy)
         if plan.upload != nil {
             if self.session != nil { tag.answer = AnswerBuffer() }
@@ -210,24 +187,15 @@ final class Lane {
                 plan.request.options.ifExists = .overwrite
             }
         }
-        guard let engine = self.slots[key]?.engine else { return }
         do throws(EngineError) {
             let number: TransferID
             if let upload = plan.upload {
-                number = try engine.add(upload)
+                number = try slot.engine.add(upload)
             } else {
-                number = try engine.add(plan.request)
+                number = try slot.engine.add(plan.request)
             }
-            self.slots[key]?.load += 1
-            self.live[transfer.id] = Live(
-                transfer: transfer,
-                engine: key,
-                number: number,
-                policy: policy,
-                path: transfer.path,
-                bytes: transfer.bytes,
-                total: transfer.total
-            )
+            slot.load += 1
+            self.live[transfer.id] = Live(claimed, on: slot, number: number, policy: policy)
         } catch {
             switch error.code {
             case .nameTaken: throw StagingFailure(.fileExists, error.message)
@@ -251,7 +219,7 @@ final class Lane {
         var byEngine: [EngineKey: [TransferID: GID]] = [:]
         for id in ids {
             guard let live = self.live[id] else { continue }
-            byEngine[live.engine, default: [:]][live.number] = id
+            byEngine[live.slot.key, default: [:]][live.number] = id
         }
         for (key, numbers) in byEngine {
             guard let engine = self.slots[key]?.engine else { continue }
@@ -267,11 +235,12 @@ final class Lane {
 
     /// Cancels a transfer in its engine.
     func cancel(_ id: GID, keeping: Bool = true) {
-        guard let live = self.live[id], let engine = self.slots[live.engine]?.engine else { return }
+        guard let live = self.live[id] else { return }
+        let engine = live.slot.engine
         // Progress samples are up to 200 ms old; this is the last one.
         if let now = engine.progress(of: live.number) {
-            self.live[id]?.bytes = now.bytes
-            self.live[id]?.total = now.total ?? live.total
+            live.bytes = now.bytes
+            live.total = now.total ?? live.total
         }
         engine.cancel(live.number, keeping: keeping)
     }
@@ -280,53 +249,52 @@ final class Lane {
     func left(_ id: GID) {
         guard let live = self.live.removeValue(forKey: id) else { return }
         live.policy?.ended(live.number)
-        guard var slot = self.slots.removeValue(forKey: live.engine) else { return }
+        let slot = live.slot
         slot.load -= 1
-        if slot.load <= 0, live.engine.isTemporary(in: self.epoch) {
+        if slot.load <= 0, slot.key.isTemporary(in: self.epoch) {
             slot.observation.cancel()
+            self.slots[slot.key] = nil
             self.shareLimit()
-        } else {
-            self.slots[live.engine] = slot
-            if self.slots.count > 1 { self.shareLimit() }
+        } else if self.slots.count > 1 {
+            self.shareLimit()
         }
     }
 
     /// Changes the rate limit of a staged or running transfer in bytes per second; `nil` removes it.
     func setRateLimit(_ rate: Int64?, of id: GID) {
         guard let live = self.live[id] else { return }
-        self.slots[live.engine]?.engine.setRateLimit(rate, of: live.number)
+        live.slot.engine.setRateLimit(rate, of: live.number)
     }
 
     /// Sets the lowest rate of a staged or running transfer; `nil` removes it.
     func setSpeedFloor(_ floor: SpeedFloor?, of id: GID) {
         guard let live = self.live[id] else { return }
-        self.slots[live.engine]?.engine.setSpeedFloor(floor, of: live.number)
+        live.slot.engine.setSpeedFloor(floor, of: live.number)
     }
 
     /// Returns the current progress of a transfer, or `nil` if no engine has it.
     func progress(of id: GID) -> (bytes: Int64, total: Int64?)? {
         guard let live = self.live[id] else { return nil }
-        return self.slots[live.engine]?.engine.progress(of: live.number)
+        return live.slot.engine.progress(of: live.number)
     }
 
     /// Returns the file target of a transfer on an engine, if it is already known.
     func target(of id: GID) -> FileTarget? {
         guard let live = self.live[id] else { return nil }
-        return self.slots[live.engine]?.engine.target(of: live.number)
+        return live.slot.engine.target(of: live.number)
     }
 
     var engines: [TransferEngine] { self.slots.values.map(\.engine) }
 
     // MARK: Engines
 
-    func policy(_ key: EngineKey, _ plan: RequestPlan) throws(StagingFailure) -> SessionPolicy {
-        try self.makeSlot(key)
+    func policy(_ slot: Slot, _ plan: RequestPlan) throws(StagingFailure) -> SessionPolicy {
         let wanted = PolicyKey(
             origins: plan.credential == nil ? [] : plan.request.sources.map(\.origin),
             credential: plan.credential,
             cookieFile: plan.cookieFile
         )
-        if let known = self.slots[key]?.policies[wanted] { return known }
+        if let known = slot.policies[wanted] { return known }
         var session = self.settings.session
         if let credential = plan.credential {
             for url in plan.request.sources { session.credentials.set(credential, for: url) }
@@ -342,13 +310,14 @@ final class Lane {
         }
         let policy = SessionPolicy(session, onCookies: self.cookieReport)
         // Transfers retain the policies in use; this cache for later transfers must stay bounded.
-        if self.slots[key]?.policies.count ?? 0 >= 64 { self.slots[key]?.policies = [:] }
-        self.slots[key]?.policies[wanted] = policy
+        if slot.policies.count >= 64 { slot.policies = [:] }
+        slot.policies[wanted] = policy
         return policy
     }
 
-    private func makeSlot(_ key: EngineKey) throws(StagingFailure) {
-        guard self.slots[key] == nil else { return }
+    /// Returns the engine of a key, which is started if there is none.
+    func slot(_ key: EngineKey) throws(StagingFailure) -> Slot {
+        if let slot = self.slots[key] { return slot }
         var transport = self.settings.transport
         transport.laneCount = 2
         if let proxy = key.proxy { transport.proxy = proxy }
@@ -363,8 +332,10 @@ final class Lane {
             outbox.put(.engine(lane: session, event))
         }
         engine.start()
-        self.slots[key] = Slot(engine: engine, observation: observation)
+        let slot = Slot(key, engine, observation)
+        self.slots[key] = slot
         self.shareLimit()
+        return slot
     }
 
     private static func condition(_ request: DownloadRequest, _ known: String?) -> (String, String)? {

@@ -104,9 +104,10 @@ extension DaemonCore {
     private func add(_ entries: [JSON], _ session: String) async throws(ControlError) {
         let context = self.localContext
         var (transfers, sources): ([PlacedTransfer], [JSON]) = ([], [])
+        var options = CheckedOptions()
         for entry in entries {
             do throws(ControlError) {
-                let transfer = try OwnAdding.transfer(RPCArguments(named: entry), context.directory, context)
+                let transfer = try OwnAdding.transfer(RPCArguments(named: entry), context.directory, context, &options)
                 transfers.append(PlacedTransfer(transfer))
                 sources.append(entry)
             } catch {

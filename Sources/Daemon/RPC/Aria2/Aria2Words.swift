@@ -15,14 +15,20 @@ extension RPCContext {
         }
     }
 
-    /// Returns the record of the transfer that a parameter names.
+    /// Returns the record of the transfer that a parameter names, without its position.
     func record(_ text: String) async throws(ControlError) -> TransferRecord {
-        let gid = try await self.gid(text)
+        let gid = try await self.named(text)
         do throws(ControlError) {
-            return try await self.service.record(gid)
+            return try await self.service.record(gid, withPosition: false)
         } catch {
             throw Self.words(error, text)
         }
+    }
+
+    /// The identifier that a parameter names; a whole one need not be that of a transfer.
+    private func named(_ text: String) async throws(ControlError) -> GID {
+        if let whole = GID(text) { return whole }
+        return try await self.gid(text)
     }
 
     private static func words(_ error: ControlError, _ text: String) -> ControlError {
@@ -36,7 +42,7 @@ extension RPCContext {
 
     /// Performs an action on one transfer; `cannot` returns the message if its state does not allow the action.
     func perform(_ action: TransferAction, on text: String, cannot: (GID) -> String) async throws(ControlError) -> GID {
-        let gid = try await self.gid(text)
+        let gid = try await self.named(text)
         do throws(ControlError) {
             try await self.service.perform(action, on: .ids([gid]))
         } catch {

@@ -23,19 +23,7 @@ extension ServiceEvent {
     static let kinds = ["started", "paused", "removed", "finished", "failed", "queued", "all", "progress", "drained"]
 
     /// The name of the event's kind.
-    var kind: String {
-        switch self {
-        case .started: "started"
-        case .paused: "paused"
-        case .removed: "removed"
-        case .finished: "finished"
-        case .failed: "failed"
-        case .queued: "queued"
-        case .all: "all"
-        case .progress: "progress"
-        case .drained: "drained"
-        }
-    }
+    var kind: String { Self.kinds[self.interest.rawValue.trailingZeroBitCount] }
 
     /// The event as a JSON object.
     var json: JSON {
@@ -68,5 +56,16 @@ extension ServiceEvent {
 
     private static func message(_ notification: Aria2Notification, _ record: TransferRecord) -> JSON? {
         record.session == nil ? notification.message(record.id) : nil
+    }
+}
+
+extension ServiceEvent.Interest {
+    /// Creates a set from the names of kinds; unknown names are ignored.
+    init(kinds: some Sequence<some StringProtocol>) {
+        self = []
+        for kind in kinds {
+            guard let index = ServiceEvent.kinds.firstIndex(where: { $0 == kind }) else { continue }
+            self.insert(Self(rawValue: 1 << index))
+        }
     }
 }

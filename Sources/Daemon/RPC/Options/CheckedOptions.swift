@@ -2,6 +2,19 @@
 internal import TransferCore
 internal import Control
 
+/// The options of a list's entries: those of neighbours are usually the same, and then parsed once and shared.
+struct CheckedOptions {
+    private var last: (json: JSON, options: TransferOptions)?
+
+    /// Returns the options in an object; see ``TransferOptions/init(checking:)``.
+    mutating func options(_ json: JSON) throws(ControlError) -> TransferOptions {
+        if let last, last.json == json { return last.options }
+        let options = try TransferOptions(checking: json)
+        self.last = (json, options)
+        return options
+    }
+}
+
 extension TransferOptions {
     /// Parses options from a client: drops unknown names and those without effect, validates values and normalizes them.
     ///

@@ -16,9 +16,10 @@ enum OwnAdding {
         let directory = context.directory
         var transfers: [NewTransfer] = []
         transfers.reserveCapacity(entries.count)
+        var options = CheckedOptions()
         for (index, entry) in entries.enumerated() {
             do throws(ControlError) {
-                transfers.append(try Self.transfer(RPCArguments(named: entry), directory, context))
+                transfers.append(try Self.transfer(RPCArguments(named: entry), directory, context, &options))
             } catch {
                 throw ControlError(error.code, "entry \(index): \(error.message)", remedy: error.remedy)
             }
@@ -28,25 +29,27 @@ enum OwnAdding {
         return .array(gids.map { .string($0.description) })
     }
 
-    /// Reads one entry of `martlet.add`.
+    /// Reads one entry of `martlet.add`; the service checks its URLs.
     ///
     /// - Parameters:
     ///   - entry: The entry.
     ///   - directory: The directory of a file whose entry does not name one.
     ///   - context: The caller's permissions.
+    ///   - checked: The options of the entry before.
     /// - Returns: The transfer to add.
     /// - Throws: `badParameter`, `forbidden`.
     static func transfer(
         _ entry: RPCArguments,
         _ directory: String,
-        _ context: RPCContext
+        _ context: RPCContext,
+        _ checked: inout CheckedOptions
     ) throws(ControlError) -> NewTransfer {
-        let urls = try Aria2Adding.checked(try entry.strings(named: "urls"))
+        let urls = try entry.strings(named: "urls")
         guard !urls.isEmpty else {
             throw ControlError(.badParameter, "\"urls\" is empty", remedy: "give at least one URL")
         }
         let json = try entry.optionalObject(named: "options") ?? .object([])
-        var transfer = NewTransfer(urls: urls, options: try TransferOptions(checking: json))
+        var transfer = NewTransfer(urls: urls, options: try checked.options(json))
         transfer.takeMembers()
         _ = transfer.takePosition()
         if let text = try entry.optionalString(named: "id") {

@@ -52,7 +52,7 @@ enum OwnChanging {
             }
             let options = try TransferOptions(checking: json)
             let id = try await context.ownID(try arguments.string(named: "id"))
-            try await Aria2Options.change(try await context.service.record(id), options, context)
+            try await Aria2Options.change(try await context.service.record(id, withPosition: false), options, context)
             return .object([])
         },
         RPCMethod("martlet.replaceURI") { context, arguments async throws(ControlError) in
@@ -62,7 +62,7 @@ enum OwnChanging {
             }
             let id = try await context.ownID(try arguments.string(named: "id"))
             var options = TransferOptions()
-            context.denyAddresses(&options, changing: try await context.service.record(id).options)
+            context.denyAddresses(&options, changing: try await context.service.record(id, withPosition: false).options)
             try await context.service.replaceURLs(id, with: urls, options)
             return .object([])
         },

@@ -52,19 +52,22 @@ final class TokenGate: Sendable {
 
 /// The sender of a token.
 struct TokenSender: Sendable {
-    /// The client's network.
-    var client: ClientNetwork
+    /// The client's address.
+    private let peer: String
     /// The connection.
     var connection: ConnectionStanding
 
     init(_ request: Request) {
-        self.client = ClientNetwork(request.peer)
+        self.peer = request.peer
         self.connection = request.connection
     }
 
-    /// A sender without an address, whose connection carries nothing else.
-    init() {
-        self.client = ClientNetwork("-")
+    /// A sender whose connection carries nothing else; by default without an address.
+    init(peer: String = "-") {
+        self.peer = peer
         self.connection = ConnectionStanding()
     }
+
+    /// The client's network, which only a token that is wrong or can be guessed needs.
+    var client: ClientNetwork { ClientNetwork(self.peer) }
 }

@@ -11,13 +11,18 @@ struct EventRoutes: Sendable {
     @Sendable
     func events(_ request: RoutedRequest) async -> Response {
         if let refusal = self.server.refusal(of: request) { return refusal }
-        let events = self.server.service.events(capacity: self.server.configuration.limits.events)
-        let wanted = QueryItems(target: request.target)["events"].map { Set($0.split(separator: ",").map(String.init)) }
-        return self.stream(events) { event in
-            if let wanted, !wanted.contains(event.kind) { return [] }
-            var bytes = Array("event: \(event.kind)\ndata: ".utf8)
-            event.json.write(to: &bytes)
-            bytes.append(contentsOf: "\n\n".utf8)
+        let kinds = QueryItems(target: request.target)["events"].map { $0.split(separator: ",") }
+        let events = self.server.service.events(
+            kinds.map { ServiceEvent.Interest(kinds: $0) } ?? .all,
+            capacity: self.server.configuration.limits.events
+        )
+        return self.stream(events) { batch in
+            var bytes: [UInt8] = []
+            for event in batch {
+                bytes.append(contentsOf: "event: \(event.kind)\ndata: ".utf8)
+                event.json.write(to: &bytes)
+                bytes.append(contentsOf: "\n\n".utf8)
+            }
             return bytes
         }
     }

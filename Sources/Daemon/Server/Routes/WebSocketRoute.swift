@@ -31,12 +31,13 @@ struct WebSocketRoute: Sendable {
         self.server.metrics.webSocketOpened(1)
         defer { self.server.metrics.webSocketOpened(-1) }
         let (streams, streamsContinuation) = AsyncStream.makeStream(
-            of: AsyncStream<ServiceEvent>.self,
+            of: AsyncStream<[ServiceEvent]>.self,
             bufferingPolicy: .bufferingNewest(1)
         )
         // The event stream is created synchronously with the subscription, so that no later event is missed.
         let subscription = EventSubscription(isAuthenticated: caller.isAuthenticated || self.isOpen(to: request)) {
-            streamsContinuation.yield(self.server.service.events(capacity: self.server.configuration.limits.events))
+            let capacity = self.server.configuration.limits.events
+            streamsContinuation.yield(self.server.service.events(.all, capacity: capacity))
             streamsContinuation.finish()
         }
         await withTaskGroup(of: Void.self) { group in
@@ -66,12 +67,12 @@ struct WebSocketRoute: Sendable {
     }
 
     private func notify(
-        _ events: AsyncStream<ServiceEvent>,
+        _ events: AsyncStream<[ServiceEvent]>,
         _ subscription: EventSubscription,
         _ socket: WebSocket
     ) async {
-        for await event in events {
-            for message in subscription.messages(for: event) {
+        for await batch in events {
+            for message in batch.flatMap({ subscription.messages(for: $0) }) {
                 guard (try? await socket.send(message.bytes)) != nil else { return }
             }
         }
