@@ -168,10 +168,12 @@ final class Lane {
         } catch {
             throw StagingFailure(.badOption, error.message, remedy: error.remedy)
         }
-        plan.request.options.priority = Self.priority(transfer.priority, base: plan.request.options.priority)
-        plan.upload?.options.priority = plan.request.options.priority
-        plan.request.options.waitsSince = Int64(exactly: transfer.added.rounded(.down))
-        plan.upload?.options.waitsSince = plan.request.options.waitsSince
+        var options = plan.request.options
+        options.priority = Self.priority(transfer.priority, base: options.priority)
+        options.waitsSince = Int64(exactly: transfer.added.rounded(.down))
+        plan.request.options = options
+        plan.upload?.options.priority = options.priority
+        plan.upload?.options.waitsSince = options.waitsSince
         let slot = try self.slot(EngineKey(epoch: self.epoch, proxy: plan.proxy, isForDryRuns: plan.isDryRun))
         let policy = try self.policy(slot, plan)
         var tag = RunTag(id: transfer.id, policy: policy)
