@@ -4,8 +4,9 @@ struct StatementCache {
     /// The number of statements from which the idle ones are dropped: texts that are made up each time must not add up.
     static let limit = 256
 
-    /// The text of a statement. Texts are long, and a text usually is the same object each time: its length and its end
-    /// suffice as its hash.
+    /// The text of a statement.
+    ///
+    /// Texts are long, and a text usually is the same object each time: its length and its end suffice as its hash.
     private struct Key: Hashable {
         let sql: String
 
