@@ -74,8 +74,8 @@ package final class TransferEngine: Sendable, RunHost {
     struct State {
         var machine: EngineMachine
         /// The transfers that have not ended.
-        var transfers = TransferTable<Transfer>()
-        var runs = TransferTable<any TransferRun>()
+        var transfers = TransferMap<Transfer>()
+        var runs = TransferMap<any TransferRun>()
         /// Complete files that wait to be synced together.
         var unsynced: [(transfer: Transfer, completion: TransferEvent.Completion)] = []
         /// The callbacks of runs that wait for a connection.

@@ -115,7 +115,7 @@ package struct EngineMachine: Sendable {
     package internal(set) var isStopping = false
 
     var entries: [Entry] = []
-    var slots = TransferTable<Int>()
+    var slots = TransferMap<Int>()
     var freeSlots: [Int] = []
     var nextID: UInt64 = 0
     var nextTicket: UInt64 = 0
@@ -306,7 +306,7 @@ package struct EngineMachine: Sendable {
     private mutating func shrink() {
         self.entries = []
         self.freeSlots = []
-        self.slots = TransferTable()
+        self.slots = TransferMap()
         for index in self.classes.indices { self.classes[index].removeAll() }
     }
 

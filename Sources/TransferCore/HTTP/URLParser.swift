@@ -115,7 +115,7 @@ struct URLParser {
         }
         let start = range.lowerBound
         return HTTPURL(
-            text: String(decoding: UnsafeBufferPointer(rebasing: self.bytes[range]), as: UTF8.self),
+            text: String(decoding: self.bytes.part(range), as: UTF8.self),
             scheme: scheme,
             host: hostStart - start..<hostEnd - start,
             path: pathStart - start..<pathEnd - start,

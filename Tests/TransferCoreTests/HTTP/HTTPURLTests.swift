@@ -30,7 +30,7 @@ import TransferTesting
     }
 
     /// A scheme in upper case is parsed byte by byte; a URL in normal form is taken as it is.
-    @Test("A URL that is taken as it is equals the one that is parsed byte by byte", arguments: 0..<200 as Range<UInt64>)
+    @Test("A URL taken as it is equals the one parsed byte by byte", arguments: 0..<200 as Range<UInt64>)
     func bothWays(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let pieces = [

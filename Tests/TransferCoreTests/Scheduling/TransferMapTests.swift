@@ -4,12 +4,12 @@ import TransferTesting
 
 @testable import TransferCore
 
-@Suite("A table of transfers")
-struct TransferTableTests {
+@Suite("A map of transfers")
+struct TransferMapTests {
     @Test("It holds what a dictionary holds, after any sequence of changes", arguments: 0..<40 as Range<UInt64>)
     func walk(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var table = TransferTable<Int>()
+        var table = TransferMap<Int>()
         var naive: [TransferID: Int] = [:]
         // Numbers that follow one another, as in an engine; a few far away, as a caller may ask for.
         let ids = (0..<Int.random(in: 1...80, using: &random)).map { TransferID(UInt64($0)) } + [TransferID(.max - 1)]
@@ -37,7 +37,7 @@ struct TransferTableTests {
     @Test("It does not keep what was removed alive")
     func release() {
         final class Object: Sendable {}
-        var table = TransferTable<Object>()
+        var table = TransferMap<Object>()
         weak var object: Object?
         do {
             let new = Object()

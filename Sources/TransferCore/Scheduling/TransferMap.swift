@@ -6,7 +6,7 @@
 /// which is found by multiplication.
 ///
 /// Public and inlinable, so that other modules specialize it.
-public struct TransferTable<Value> {
+public struct TransferMap<Value> {
     /// A power of two of slots, at most three quarters of them in use; 0 is a free one, otherwise it is a number plus one.
     @usableFromInline
     var keys: [UInt64] = []
@@ -18,7 +18,7 @@ public struct TransferTable<Value> {
     @usableFromInline
     var shift: UInt64 = 64
 
-    /// Creates an empty table.
+    /// Creates an empty map.
     @inlinable
     public init() {}
 
@@ -126,4 +126,4 @@ public struct TransferTable<Value> {
     }
 }
 
-extension TransferTable: Sendable where Value: Sendable {}
+extension TransferMap: Sendable where Value: Sendable {}
