@@ -46,8 +46,8 @@ struct InputFileParser {
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return [] }
         // Nearly every line is ASCII, and the standard library validates by unspecialized code.
         let isPlain = bytes.allSatisfy { ($0 >= 0x20 && $0 < 0x7F) || $0 == 0x09 }
-        let line = isPlain ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
-        guard let text = line else {
+        let decoded = isPlain ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+        guard let text = decoded else {
             let reason = "the line is not UTF-8 text; write it as UTF-8"
             return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
         }
