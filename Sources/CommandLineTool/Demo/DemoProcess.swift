@@ -2,7 +2,7 @@
 import Control
 import Platform
 
-/// A child process of the demo: this executable with another command, in a process group of its own.
+/// A child process of the demo: this executable with another command, in a separate process group.
 ///
 /// It is killed when the demo's main thread ends, however that ends; see ``ParentLink``.
 final class DemoProcess {

@@ -53,8 +53,8 @@ enum RequestHeadEncoder {
         let block = hasOurs ? nil : request.fields.withSendableBlock { $0.count }
         guard block != nil || Self.isValid(request.fields) else { return nil }
         var buffer = allocator.buffer(capacity: length + 256)
-        // Bounds: the request line and the Host field need 20 bytes besides their parts, of 32; each line needs 4 more, as it
-        // has in the block.
+        // Bounds: of the 32 bytes, the request line and the Host field need 20 in addition to their parts; each field line needs
+        // 4 more, as it has in the block.
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { bytes in
             var writer = HeadWriter(bytes)
             writer.write(request.method)

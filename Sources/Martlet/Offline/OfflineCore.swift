@@ -17,7 +17,7 @@ final class OfflineCore: Sendable {
         /// The finished downloads in the order in which they finished.
         var finished: [String] = []
         var entries = OfflineEntries()
-        /// The changed and removed downloads that are not yet on disk, by the number of their last change.
+        /// The changed and removed downloads still to be written, by the number of their last change.
         var changes: [String: UInt64] = [:]
         private var lastChange: UInt64 = 0
         var received: Int64 = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// URLs of folders and of the files in them.
 extension HTTPURL {
-    /// Whether the path ends with a slash and there is no query.
+    /// Whether the path ends with a slash and the URL has no query.
     package var isFolder: Bool { Int(self.pathEnd) == self.text.utf8.count && self.text.utf8.last == 0x2F }
 
     /// The URL of a file in this folder.

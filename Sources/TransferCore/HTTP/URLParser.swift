@@ -66,7 +66,7 @@ struct URLParser {
         )
     }
 
-    /// The URL if it is in normal form already and has a host name, as nearly all have; it is found by reading each byte once.
+    /// The URL, if it already is in normal form and has a host name; reads each byte once.
     private func urlInNormalForm(_ range: Range<Int>) -> HTTPURL? {
         // Bounds: 0 <= range.lowerBound <= hostStart <= hostEnd <= pathStart < range.upperBound <= count; each byte that is
         // read is before the upper bound, which is compared first.
@@ -108,7 +108,7 @@ struct URLParser {
             let byte = self.bytes[place]
             guard PercentEncoding.isPathByte(byte) else { return nil }
             if byte == 0x3F, pathEnd == end { pathEnd = place }
-            // The beginning of what may be a dot segment; in a query, too, where it means nothing but is rare.
+            // The beginning of a possible dot segment. Rare in a query, which needs no check but gets it, too.
             if previous == 0x2F, byte == 0x2E || byte == 0x25 { return nil }
             previous = byte
             place += 1

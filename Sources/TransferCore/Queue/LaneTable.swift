@@ -29,7 +29,7 @@ struct LaneTable: Sendable {
 
     /// Changes a lane in its place.
     ///
-    /// - Returns: The result of `change`, or `nil` if there is no such lane.
+    /// - Returns: The result of `change`, or `nil` if the lane does not exist.
     @discardableResult
     mutating func change<Result>(_ id: LaneID, _ change: (inout QueueLane) -> Result) -> Result? {
         guard let index = self.places[id] else { return nil }

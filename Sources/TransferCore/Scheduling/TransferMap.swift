@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Values by the numbers of their transfers.
 ///
-/// The standard library's dictionary would hash the numbers, which are counted one after another and chosen by nobody, by a
-/// function that costs more than the whole look-up. Open addressing: a number is in the first free slot at or after its own,
-/// which is found by multiplication.
+/// The numbers are consecutive, and no client chooses them: the standard library's dictionary would hash them by a function
+/// that costs more than the whole look-up. Open addressing: a number is in the first free slot at or after its own slot, which
+/// multiplication determines.
 ///
 /// Public and inlinable, so that other modules specialize it.
 public struct TransferMap<Value> {
@@ -26,7 +26,7 @@ public struct TransferMap<Value> {
     @inlinable
     public var count: Int { self.used }
 
-    /// Whether there are no values.
+    /// Whether the map has no values.
     @inlinable
     public var isEmpty: Bool { self.used == 0 }
 

@@ -3,7 +3,7 @@
 ///
 /// The standard library's set would hash them again, by a function that costs more than the whole lookup. Open addressing: a
 /// number is in the first free slot at or after its own, which is found by multiplication with a number that differs in each
-/// process, so that nobody can choose names whose slots are all the same.
+/// process, so that a server cannot choose names whose slots are all the same.
 package struct HashSet: Sendable {
     /// A power of two of slots, at most three quarters of them in use; 0 is a free one.
     private var slots: [UInt64] = []

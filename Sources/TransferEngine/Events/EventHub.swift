@@ -93,7 +93,7 @@ final class EventHub: Sendable {
         self.deliver()
     }
 
-    /// Takes the enqueued events; returns their observers, or `nil` if there are no events.
+    /// Takes the enqueued events; returns their observers, or `nil` if none are enqueued.
     private func nextBatch(into items: inout [Item]) -> [Entry]? {
         self.state.withLock { state in state.pending.next(into: &items) ? state.observers : nil }
     }

@@ -87,7 +87,7 @@ package struct DownloadRequest: Sendable {
         self.userInfo = userInfo
     }
 
-    /// Creates a request with options of its own.
+    /// Creates a request with unshared options.
     ///
     /// - Precondition: `sources` is not empty.
     package init(

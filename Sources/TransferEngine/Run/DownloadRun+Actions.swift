@@ -8,7 +8,7 @@ extension DownloadRun {
     ///
     /// A loop, because actions can lead to others without an end that the stack has room for.
     ///
-    /// - Parameter actions: The actions; empty afterwards.
+    /// - Parameter actions: The actions; empty on return.
     func perform(_ actions: inout [DownloadAction]) {
         var next = 0
         while next < actions.count {

@@ -167,7 +167,7 @@ final class DatasetCommand: @unchecked Sendable {
         self.later(after: 20_000_000) { self.process.kill() }
     }
 
-    /// Whether it ended by itself.
+    /// Whether it ended without a kill.
     var hasExited: Bool { self.ending != nil && !self.process.isAlive }
 
     /// Releases everything after the end of the process.

@@ -24,7 +24,7 @@ final class Command: @unchecked Sendable {
     }
 
     let process: SimulatedProcess
-    /// Whether it ended by itself.
+    /// Whether it ended without a kill.
     private(set) var hasExited = false
     /// The number of bytes received in this process, of all jobs.
     private(set) var received: Int64 = 0

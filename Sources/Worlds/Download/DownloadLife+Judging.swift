@@ -349,7 +349,7 @@ extension DownloadLife {
             let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
             // is overwritten, or the next one gets another name, also where no attribute says of which version it is; one
-            // that was cancelled begins anew.
+            // that was cancelled begins again.
             let hasNewName =
                 [.overwrite, .rename].contains(self.wishes.options.ifExists) || !self.disk.features.attributes
             let isRepeated = site.hidesLength || hasNewName || !self.deletable.isEmpty

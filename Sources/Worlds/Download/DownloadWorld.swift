@@ -231,7 +231,7 @@ final class DownloadLife: WorldLife {
         return self.result
     }
 
-    /// Starts the command for every job that is not done.
+    /// Starts the command for every unfinished job.
     private func start() {
         guard
             self.last.indices.contains(where: { !(self.last[$0]?.isDone ?? false) && !self.wasCancelled.contains($0) })

@@ -14,7 +14,7 @@ package final class Scheduler: @unchecked Sendable {
         var number: UInt64
         /// The process that does the work; `nil` for the network, the user and the disk.
         var process: SimulatedProcess?
-        /// Whether it is a timer, which nobody waits for.
+        /// Whether it is a timer, for which the world does not wait.
         var isTimer: Bool
         var work: () -> Void
     }

@@ -9,7 +9,7 @@ package protocol World: SendableMetatype {
     /// Lives through the world of a recipe, and judges it.
     ///
     /// - Parameters:
-    ///   - recipe: The recipe; its ingredients are known afterwards.
+    ///   - recipe: The recipe; its ingredients are known on return.
     ///   - trace: What happens is noted here.
     /// - Returns: What must not have happened; empty if all promises were kept.
     static func run(_ recipe: inout Recipe, _ trace: Trace) -> WorldEnd

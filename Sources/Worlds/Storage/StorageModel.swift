@@ -9,7 +9,7 @@ struct StorageModel {
     enum Content: Equatable {
         case absent
         case bytes([UInt8])
-        /// Promised by nobody: it was not synced before a loss of power.
+        /// Not promised: it was not synced before a loss of power.
         case unknown
     }
 

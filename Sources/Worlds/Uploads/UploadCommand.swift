@@ -12,7 +12,7 @@ final class UploadCommand: @unchecked Sendable {
     static let note = "/notes/note"
 
     let process: SimulatedProcess
-    /// Whether it ended by itself.
+    /// Whether it ended without a kill.
     private(set) var hasExited = false
     /// The number of bytes of its content that the server has read.
     var read: Int64 = 0

@@ -11,7 +11,7 @@ package struct EngineResources: Sendable {
     package var store: DiskStore
     /// The threads for blocking calls.
     package var pool: any BlockingPool
-    /// Creates an engine that is not yet started.
+    /// Creates an engine, without starting it.
     package var makeEngine:
         @Sendable (TransferEngine.Configuration, HTTPTransport.Configuration) throws -> TransferEngine
 
