@@ -321,7 +321,8 @@ import TransferTesting
             "martlet.limits",
             .success(
                 [
-                    "options": ["max-concurrent-downloads": "5", "max-overall-download-limit": "20M", "timeout": "60"], "hosts": ["h": 2],
+                    "options": ["max-concurrent-downloads": "5", "max-overall-download-limit": "20M", "timeout": "60"],
+                    "hosts": ["h": 2],
                     "schedule": ["start": "22:00", "end": "07:00", "days": ["mon", "tue"]],
                 ]
             )

@@ -125,7 +125,8 @@ extension TopScreen {
         }
         if columns.showsLeft {
             line.add(" ")
-            line.add(model.isStale ? "-" : Quantity.time(TransferText.secondsLeft(of: record)), in: TopColumns.left, .right)
+            let left = model.isStale ? "-" : Quantity.time(TransferText.secondsLeft(of: record))
+            line.add(left, in: TopColumns.left, .right)
         }
         let used = TopColumns.marks + columns.name + (columns.host > 0 ? columns.host + 1 : 0) + 1 + columns.standing
         if used - line.columns >= 18, record.connections > 0 {

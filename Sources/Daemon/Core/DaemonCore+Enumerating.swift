@@ -17,7 +17,9 @@ extension DaemonCore {
     /// - Throws: ``ControlError`` with `storage`.
     func enumerate(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
-        if states.isSubset(of: TransferRecord.State.started) { return try await self.enumerateStarted(query, states, after: key) }
+        if states.isSubset(of: TransferRecord.State.started) {
+            return try await self.enumerateStarted(query, states, after: key)
+        }
         var stored = states
         // A started transfer is stored as waiting.
         if !stored.isDisjoint(with: TransferRecord.State.started) { stored.insert(.waiting) }

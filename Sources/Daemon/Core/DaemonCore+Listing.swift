@@ -48,7 +48,8 @@ extension DaemonCore {
         let stored = states.subtracting(started)
         // The rows alone tell: started transfers are among the waiting ones, or none of them is wanted.
         let rowsTell =
-            states.contains(.waiting) ? started == TransferRecord.State.started
+            states.contains(.waiting)
+            ? started == TransferRecord.State.started
             : started.isEmpty && !states.contains(.paused)
         if rowsTell {
             return try await self.page(stored, query.session, offset, limit, isBackward)

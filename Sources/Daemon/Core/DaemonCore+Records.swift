@@ -49,14 +49,10 @@ extension DaemonCore {
         guard state == .active else { return record }
         record.rate = live.rate(at: self.uptime)
         record.connections = live.connections
-        guard live.retry != nil || record.rate == 0 && live.connections == 0 else { return record }
+        guard let retry = live.retry else { return record }
         self.explain(&record, stored, lane)
-        if record.hold != nil {
-            record.state = .held
-        } else if let retry = live.retry {
-            record.state = .retrying
-            record.retry = retry
-        }
+        record.state = record.hold == nil ? .retrying : .held
+        if record.hold == nil { record.retry = retry }
         return record
     }
 

@@ -256,7 +256,8 @@ extension DownloadMachine {
     /// Reports are sampled: without this one, a failed transfer would show what it had up to a second before its end.
     private mutating func reportKept(_ ending: DownloadEnding, _ held: Int64) {
         if case .finished = ending.outcome { return }
-        let isOpen = switch self.phase {
+        let isOpen =
+            switch self.phase {
             case .small, .fetching, .committing: true
             case .locating, .opening, .ended, .borrowed: false
             }

@@ -55,9 +55,10 @@ extension Lane {
         /// For this time after its last bytes, a transfer has a rate.
         private static let rateAge: Int64 = 2_000_000_000
 
-        /// The rate in bytes per second; 0 if the last bytes are older than two seconds.
+        /// Returns the rate in bytes per second, or 0 if the last bytes are older than two seconds.
         ///
         /// - Parameter now: The core's time, in nanoseconds.
+        /// - Returns: The rate.
         func rate(at now: Int64) -> Int64 { now - self.measured < Self.rateAge ? self.rate : 0 }
 
         /// An attempt has begun.

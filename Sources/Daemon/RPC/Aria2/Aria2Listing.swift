@@ -23,7 +23,8 @@ enum Aria2Listing {
         RPCMethod("aria2.getServers", Self.getServers),
         RPCMethod("aria2.tellActive") { context, arguments async throws(ControlError) in
             let keys = try arguments.keys(0)
-            return try await Self.tell(TransferRecord.State.started, 0, context.configuration.limits.page, keys, context)
+            let limit = context.configuration.limits.page
+            return try await Self.tell(TransferRecord.State.started, 0, limit, keys, context)
         },
         RPCMethod("aria2.tellWaiting") { context, arguments async throws(ControlError) in
             try await Self.tell([.waiting, .paused], arguments, context)

@@ -18,9 +18,9 @@ enum MetricsPage {
     ) -> String {
         var page = PrometheusText()
         let states = [
-            ("waiting", counts.waiting), ("active", counts.active), ("retrying", counts.retrying), ("held", counts.held),
-            ("paused", counts.paused), ("finished", counts.finished), ("failed", counts.failed),
-            ("removed", counts.removed),
+            ("waiting", counts.waiting), ("active", counts.active), ("retrying", counts.retrying),
+            ("held", counts.held), ("paused", counts.paused), ("finished", counts.finished),
+            ("failed", counts.failed), ("removed", counts.removed),
         ]
         page.add("martlet_info", .gauge, "The version.", [([("version", MartletVersion.text)], "1")])
         page.add(
