@@ -126,6 +126,10 @@ class Daemon:
                 self.process.wait()
 
     @property
+    def base(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def state(self):
         return os.path.join(self.root, "state")
 
@@ -147,6 +151,14 @@ class Daemon:
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer["result"]
+
+    def events(self):
+        """The number of open event streams."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {self.token}"})
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return next(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith("martlet_server_event_streams"))
 
     def add(self, *urls, **more):
         return self.call("add", entries=[{"urls": [url], **more} for url in urls])
