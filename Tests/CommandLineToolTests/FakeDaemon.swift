@@ -157,7 +157,14 @@ final class FakeDaemon: Sendable {
             return .success(.array(found))
         case "martlet.counts":
             var counts = QueueCounts()
-            counts.waiting = queue.records.withLock { $0.count { $0.state == .waiting } }
+            func count(_ state: TransferRecord.State) -> Int {
+                queue.records.withLock { $0.count { $0.state == state } }
+            }
+            counts.waiting = count(.waiting)
+            counts.active = count(.active)
+            counts.retrying = count(.retrying)
+            counts.held = count(.held)
+            counts.paused = count(.paused)
             return .success(counts.json)
         default: return .success(["changed": 2, "position": 3])
         }

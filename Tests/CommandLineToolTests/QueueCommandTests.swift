@@ -321,14 +321,14 @@ import TransferTesting
             "martlet.limits",
             .success(
                 [
-                    "options": ["max-concurrent-downloads": "5", "timeout": "60"], "hosts": ["h": 2],
+                    "options": ["max-concurrent-downloads": "5", "max-overall-download-limit": "20M", "timeout": "60"], "hosts": ["h": 2],
                     "schedule": ["start": "22:00", "end": "07:00", "days": ["mon", "tue"]],
                 ]
             )
         )
         #expect(
             try await daemon.run("limit").output
-                == "max-concurrent-downloads: 5\nhost h: 2 connections\nschedule: 22:00-07:00 mon,tue\n"
+                == "rate: 20.0 MiB/s\ndownloads: 5\nhost h: 2 connections\nschedule: 22:00-07:00 mon,tue\n"
         )
     }
 
@@ -433,6 +433,11 @@ import TransferTesting
         #expect(details.contains("waits:        a.example:80 " + sentence))
         #expect(details.contains("last attempt: a.example:80 refused the connection"))
         #expect(TransferRecord(json: held.json) == held)
+        var retrying = try self.record(self.id, .retrying)
+        retrying.retry = .init(code: "http-status", message: "status 503", attempt: 2, nextTry: 1_000_000_100)
+        #expect(table.line(retrying).hasSuffix("next try in 40 s: status 503"))
+        #expect(TransferText.lines(retrying, now: 1_000_000_060).contains("waits:        next try in 40 s: status 503"))
+        #expect(TransferRecord(json: retrying.json) == retrying)
         held.hold?.nextTry = .infinity
         #expect(table.line(held).contains("next try in 0 s"))
         held.hold?.nextTry = nil
@@ -533,6 +538,21 @@ import TransferTesting
         daemon.put(try self.record(self.id, .waiting))
         daemon.give(events: [[self.event("failed", try self.record(self.id, .failed, code: 8)), ["kind": "drained"]]])
         #expect(try await daemon.run("wait", "--all").status == 8)
+    }
+
+    @Test(arguments: [TransferRecord.State.retrying, .held])
+    func waitForAllIncludesTheStartedOnesThatWait(_ state: TransferRecord.State) async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, state))
+        daemon.give(events: [[self.event("failed", try self.record(self.id, .failed, code: 6)), ["kind": "drained"]]])
+        #expect(try await daemon.run("wait", "--all").status == 6)
+    }
+
+    @Test func waitForAllNamesPausedTransfers() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .paused))
+        let result = try await daemon.run("wait", "--all")
+        #expect(result.status == 7 && result.errors.contains("1 transfer is paused; martlet resume --all"))
     }
 
     @Test func addWithWaitEndsAsTheTransferDoes() async throws {

@@ -158,6 +158,7 @@ struct UploadTests {
         }
         let outcome = try await harness.send(.file(path), to: server.text("/f"))
         #expect((outcome.completion != nil) == isSame, "\(outcome.story)")
+        #expect(outcome.completion?.skipped == (isSame ? true : nil))
         #expect(outcome.failure?.status == (isSame ? nil : 409))
         #expect(server.requests.map(\.method) == ["PUT", "HEAD"])
         #expect(server.requests.last?["Want-Repr-Digest"] != nil && server.requests.last?["Content-Type"] == nil)

@@ -156,16 +156,25 @@ struct LimitCommand: QueueCommand {
         return hour < 24 && minute < 60
     }
 
-    private static let shown: Set<String> = [
-        "max-concurrent-downloads", "max-connection-per-server", "max-download-limit", "max-overall-download-limit",
-        "max-upload-limit", "notify",
+    /// The options of the daemon that are shown, in this order, with the names of this command's.
+    private static let shown = [
+        (name: "rate", option: "max-overall-download-limit"), ("downloads", "max-concurrent-downloads"),
+        ("rate of each download", "max-download-limit"), ("rate of each upload", "max-upload-limit"),
+        ("connections of each download to a host", "max-connection-per-server"), ("notify", "notify"),
     ]
 
     private static func lines(_ limits: JSON) -> [String] {
         var lines: [String] = []
         // The daemon returns all options; only the limits are shown.
-        for member in limits["options"]?.object ?? [] where Self.shown.contains(member.name) {
-            lines.append("\(member.name): \(member.value.string ?? member.value.text)")
+        for (name, option) in Self.shown {
+            guard let value = limits["options"]?[option] else { continue }
+            let text = value.string ?? value.text
+            guard option.hasSuffix("-limit") else {
+                lines.append("\(name): \(text)")
+                continue
+            }
+            let rate = try? ByteSize.parse(text)
+            lines.append("\(name): \(rate.map { $0 > 0 ? Quantity.rate(Double($0)) : "no limit" } ?? text)")
         }
         for member in limits["hosts"]?.object ?? [] {
             lines.append("host \(member.name): \(member.value.text) connections")

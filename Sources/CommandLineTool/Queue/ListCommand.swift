@@ -14,7 +14,10 @@ struct ListCommand: QueueCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Only transfers in this state: waiting, active, paused, finished, failed or removed; may be repeated.",
+            """
+            Only transfers in this state: waiting, active, retrying, held, paused, finished, failed or removed; may be \
+            repeated.
+            """,
             valueName: "state"
         ),
         completion: .list(TransferRecord.State.allCases.map(\.rawValue)),
@@ -57,13 +60,13 @@ struct ListCommand: QueueCommand {
             self.show(records, table, console, isFirst: true)
             return ExitStatus.success
         }
-        if self.state == [.active] {
+        if Set(self.state).isSubset(of: TransferRecord.State.started), !self.state.isEmpty {
             // Which transfers are active is known only in memory, not in a snapshot of the database.
             let records = try await client.enumerate(states: self.state, session: self.session)
             self.show(Array(records.prefix(self.limit ?? .max)), table, console, isFirst: true)
             return ExitStatus.success
         }
-        let stored = self.state.contains(.active) ? self.state + [.waiting] : self.state
+        let stored = self.state.contains(where: \.isStarted) ? self.state + [.waiting] : self.state
         let list = try await client.openList(states: stored, session: self.session).list
         // Without a filter of states, each line is what the daemon wrote.
         if self.json, self.state.isEmpty { return try await self.copy(list, client, console) }
@@ -112,9 +115,13 @@ struct ListCommand: QueueCommand {
             let room = max(1, min(self.limit ?? Int.max, size.rows - 3))
             let records = try await client.list(states: self.state, session: self.session, limit: room)
             let counts = try await client.counts()
+            let troubled = [(counts.retrying, "retrying"), (counts.held, "held")].filter { $0.0 > 0 }
             let totals =
-                "\(counts.active) active, \(counts.waiting) waiting, \(counts.paused) paused, \(counts.finished) finished, "
-                + "\(counts.failed) failed; \(Quantity.rate(Double(counts.rate)))"
+                ([(counts.active, "active")] + troubled + [
+                    (counts.waiting, "waiting"), (counts.paused, "paused"), (counts.finished, "finished"),
+                    (counts.failed, "failed"),
+                ])
+                .map { "\($0.0) \($0.1)" }.joined(separator: ", ") + "; \(Quantity.rate(Double(counts.rate)))"
             console.draw(
                 [table.heading] + records.map { table.line($0) }
                     + [DisplayText.elided(totals, to: max(1, size.columns - 1))]

@@ -64,6 +64,7 @@ struct TransferTable {
     /// A few words on why the transfer waits, other than for its turn, or why it failed; for a held host, its state.
     func reason(of record: TransferRecord) -> String {
         if let hold = record.hold { return hold.text(now: self.now, since: TransferText.timeOfDay(hold.since)) }
+        if let retry = record.retry { return retry.text(now: self.now) }
         if let waitingFor = record.waitingFor { return waitingFor.rawValue }
         guard let failure = record.failure else { return "" }
         return failure.status.map { "HTTP \($0)" } ?? failure.reason ?? "error \(failure.code)"

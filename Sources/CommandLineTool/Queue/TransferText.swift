@@ -13,6 +13,7 @@ enum TransferText {
             lines.append(("waits", hold.text(now: now, since: time, namesHost: true)))
             if hold.message != hold.cause { lines.append(("last attempt", hold.message)) }
         }
+        if let retry = record.retry { lines.append(("waits", retry.text(now: now))) }
         if let session = record.session { lines.append(("session", session)) }
         for (index, url) in record.urls.enumerated() {
             let name = index > 0 ? "mirror" : record.upload == nil ? "url" : "sent to"

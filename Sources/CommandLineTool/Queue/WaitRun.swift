@@ -52,7 +52,7 @@ struct WaitRun {
         let isIdle: (ControlClient) async throws(ControlError) -> Bool = { (client) throws(ControlError) in
             let counts = try await client.counts()
             paused = counts.paused
-            return counts.waiting + counts.active == 0
+            return counts.waiting + counts.started == 0
         }
         try await self.follow("failed,removed,drained") { (client) throws(ControlError) in
             try await isIdle(client)
@@ -64,7 +64,10 @@ struct WaitRun {
             return event["kind"]?.string == "drained"
         }
         _ = try? await isIdle(self.client)
-        return model.status == ExitStatus.success && paused > 0 ? ExitStatus.unfinished : model.status
+        guard paused > 0 else { return model.status }
+        let what = paused == 1 ? "1 transfer is paused" : "\(paused) transfers are paused"
+        self.console.tell("\(what); martlet resume --all continues them")
+        return model.status == ExitStatus.success ? ExitStatus.unfinished : model.status
     }
 
     /// Reads events until a closure returns true; reconnects if the daemon stops.

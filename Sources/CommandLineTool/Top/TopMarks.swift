@@ -7,15 +7,15 @@ struct TopMarks: Equatable {
     struct Target: Equatable {
         var id: GID
         var state: TransferRecord.State
-        /// Whether it waits for its host, so that resuming or retrying means to try at once.
-        var isHeld: Bool
+        /// Whether it waits for its host or its next attempt, so that resuming or retrying means to try at once.
+        var waitsToTry: Bool
         /// Its name.
         var name: String
 
         init(_ record: TransferRecord) {
             self.id = record.id
             self.state = record.state
-            self.isHeld = record.hold != nil
+            self.waitsToTry = (record.hold != nil || record.retry != nil) && !record.state.isEnd
             self.name = TransferTable.name(of: record)
         }
     }

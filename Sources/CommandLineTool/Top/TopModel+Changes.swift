@@ -5,19 +5,19 @@ import Control
 extension TopModel {
     /// Pauses the targets that can be.
     mutating func pause(_ targets: [TopMarks.Target]) {
-        let suitable = targets.filter { $0.state == .waiting || $0.state == .active }
+        let suitable = targets.filter { $0.state == .waiting || $0.state.isStarted }
         self.apply(suitable, of: targets, TopCall.pause, "running or waiting")
     }
 
-    /// Resumes paused targets, and tries again at once what waits for its host.
+    /// Resumes paused targets, and tries again at once what waits for its host or its next attempt.
     mutating func resume(_ targets: [TopMarks.Target]) {
-        let suitable = targets.filter { $0.state == .paused || ($0.isHeld && !$0.state.isEnd) }
+        let suitable = targets.filter { $0.state == .paused || $0.waitsToTry }
         self.apply(suitable, of: targets, TopCall.resume, "paused")
     }
 
-    /// Queues failed and removed targets again, and tries again at once what waits for its host.
+    /// Queues failed and removed targets again, and tries again at once what waits for its host or its next attempt.
     mutating func retry(_ targets: [TopMarks.Target]) {
-        let suitable = targets.filter { $0.state == .failed || $0.state == .removed || ($0.isHeld && !$0.state.isEnd) }
+        let suitable = targets.filter { $0.state == .failed || $0.state == .removed || $0.waitsToTry }
         self.apply(suitable, of: targets, TopCall.retry, "failed or removed")
     }
 

@@ -60,6 +60,8 @@ struct TopModel {
 
     /// The request without an answer, and when it was sent.
     private(set) var loading: (request: TopRequest, since: Double)?
+    /// Whether the rates are older than two seconds: the connection is lost, or the daemon does not answer.
+    var isStale: Bool { self.loss != nil || self.loading.map { self.time.steady - $0.since >= 2 } ?? false }
     private var lastLoad: TopRequest?
     private var lastLoadTime: Double?
     private var lastDuration = 0.0

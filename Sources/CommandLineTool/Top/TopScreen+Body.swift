@@ -94,7 +94,7 @@ extension TopScreen {
         }
         guard columns.standing > 0 else { return }
         line.add(" ")
-        let isRunning = record.state == .active && record.waitingFor == nil && record.hold == nil
+        let isRunning = record.state == .active && record.waitingFor == nil
         guard isRunning else {
             let text = TopText.standing(record, table)
             let style: TopStyle =
@@ -103,13 +103,14 @@ extension TopScreen {
                 case .finished: .good
                 case .paused: .warning
                 case .removed: .dim
+                case .retrying, .held: .warning
                 case .waiting, .active: record.hold == nil ? .plain : .warning
                 }
             return line.add(text, style, upTo: columns.standing)
         }
         let share = TopText.share(of: record)
         if columns.bar > 0 {
-            line.add(self.bar(share ?? 0, columns.bar), .good)
+            line.add(self.bar(share ?? 0, columns.bar), model.isStale ? .dim : .good)
             line.add(" ")
         }
         let percent = share.map { "\(Int($0 * 100))%" } ?? "-"
@@ -120,11 +121,11 @@ extension TopScreen {
         }
         if columns.showsRate {
             line.add(" ")
-            line.add(Quantity.rate(Double(record.rate)), in: TopColumns.rate, .right)
+            line.add(model.isStale ? "-" : Quantity.rate(Double(record.rate)), in: TopColumns.rate, .right)
         }
         if columns.showsLeft {
             line.add(" ")
-            line.add(Quantity.time(TransferText.secondsLeft(of: record)), in: TopColumns.left, .right)
+            line.add(model.isStale ? "-" : Quantity.time(TransferText.secondsLeft(of: record)), in: TopColumns.left, .right)
         }
         let used = TopColumns.marks + columns.name + (columns.host > 0 ? columns.host + 1 : 0) + 1 + columns.standing
         if used - line.columns >= 18, record.connections > 0 {

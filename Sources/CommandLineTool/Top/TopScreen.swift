@@ -52,7 +52,8 @@ struct TopScreen {
         }
         line.add(" \(Quantity.rate(Double(model.counts.rate)))", .accent)
         var notes: [String] = []
-        if model.counts.held > 0 { notes.append("\(model.counts.held) of the active ones held") }
+        if model.counts.retrying > 0 { notes.append("\(model.counts.retrying) retrying") }
+        if model.counts.held > 0 { notes.append("\(model.counts.held) held") }
         if let calling = model.calling, model.time.steady - calling >= 2 { notes.append("waiting for the last change") }
         if model.marks.count > 0 { notes.append("\(model.marks.count) marked") }
         if !model.query.search.isEmpty { notes.append("with \"\(model.query.search)\"") }

@@ -10,7 +10,7 @@ enum TopTab: Int, CaseIterable, Sendable {
     var states: [TransferRecord.State] {
         switch self {
         case .all: []
-        case .active: [.active]
+        case .active: [.active, .retrying, .held]
         case .waiting: [.waiting]
         case .paused: [.paused]
         case .failed: [.failed]
@@ -37,14 +37,13 @@ enum TopTab: Int, CaseIterable, Sendable {
         case .all:
             sum(
                 counts.waiting,
-                counts.active,
-                counts.held,
+                counts.started,
                 counts.paused,
                 counts.finished,
                 counts.failed,
                 counts.removed
             )
-        case .active: sum(counts.active, counts.held)
+        case .active: sum(counts.started)
         case .waiting: sum(counts.waiting)
         case .paused: sum(counts.paused)
         case .failed: sum(counts.failed)

@@ -28,7 +28,7 @@ enum TopText {
             let size = record.total.map { ", " + Quantity.bytes($0) } ?? ""
             return state + (record.ended.map { " " + TransferText.timeOfDay($0) } ?? "") + size
         case .removed, .failed: return state
-        case .waiting, .active, .paused:
+        case .waiting, .active, .retrying, .held, .paused:
             guard record.bytes > 0 else { return state + (record.total.map { ", " + Quantity.bytes($0) } ?? "") }
             guard let percent = Quantity.percent(record.bytes, of: record.total), let total = record.total else {
                 return "\(state) at \(Quantity.bytes(record.bytes))"
@@ -47,6 +47,7 @@ enum TopText {
             return [hold.text(now: now, since: since, namesHost: true)]
                 + (hold.message == hold.cause ? [] : [hold.message])
         }
+        if let retry = record.retry { return [retry.text(now: now)] }
         if let reason = record.waitingFor { return [self.sentence(for: reason)] }
         // The parts of the URL that may be secret are in the details only.
         return [self.url(of: record)?.redacted ?? "", record.path ?? record.directory].filter { !$0.isEmpty }
@@ -54,12 +55,10 @@ enum TopText {
 
     private static func sentence(for reason: TransferRecord.WaitReason) -> String {
         switch reason {
-        case .schedule: "waits for the hours of the schedule; martlet limit --schedule none removes them"
-        case .conditions: "waits for mains power or for a network that is not metered"
-        case .diskFull: "waits because the disk with the daemon's database is full; free some space"
-        case .stopping: "waits because the daemon is stopping"
-        case .held: "waits because the whole queue is paused; R resumes it"
-        case .host: "waits for its host"
+        case .schedule: reason.text + "; martlet limit --schedule none removes them"
+        case .diskFull: reason.text + "; free some space"
+        case .held: reason.text + "; R resumes it"
+        case .conditions, .stopping, .host: reason.text
         }
     }
 

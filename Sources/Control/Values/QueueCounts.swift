@@ -5,8 +5,10 @@ public import TransferCore
 public struct QueueCounts: Sendable, Hashable {
     /// Waiting for a slot.
     public var waiting = 0
-    /// Running, or between attempts.
+    /// Running.
     public var active = 0
+    /// Started, and waiting for their next attempt.
+    public var retrying = 0
     /// Started, and waiting for the end of a hold: of their host, the network, or this machine.
     public var held = 0
     /// Paused.
@@ -24,6 +26,9 @@ public struct QueueCounts: Sendable, Hashable {
 
     /// Creates counts of zero.
     public init() {}
+
+    /// The transfers that have started and neither stopped nor ended.
+    public var started: Int { self.active + self.retrying + self.held }
 }
 
 extension QueueCounts {
@@ -34,7 +39,7 @@ extension QueueCounts {
             "paused": .integer(Int64(self.paused)), "finished": .integer(Int64(self.finished)),
             "failed": .integer(Int64(self.failed)), "removed": .integer(Int64(self.removed)),
             "endedInAll": .integer(Int64(self.endedInAll)), "rate": .integer(self.rate),
-            "held": .integer(Int64(self.held)),
+            "held": .integer(Int64(self.held)), "retrying": .integer(Int64(self.retrying)),
         ]
     }
 
@@ -46,6 +51,7 @@ extension QueueCounts {
         self.waiting = count("waiting")
         self.active = count("active")
         self.held = count("held")
+        self.retrying = count("retrying")
         self.paused = count("paused")
         self.finished = count("finished")
         self.failed = count("failed")

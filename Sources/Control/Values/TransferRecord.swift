@@ -13,8 +13,10 @@ public struct TransferRecord: Sendable, Hashable {
     public var state: State
     /// The reason why it waits, if it waits for something other than a slot.
     public var waitingFor: WaitReason?
-    /// The status of its host, if it waits for that.
+    /// The cause of its wait, if it is held, or if it waits in the queue for its host.
     public var hold: Hold?
+    /// The failure of the last attempt and the time of the next one, if it is retrying.
+    public var retry: Retry?
     /// The URLs as given; they may contain secrets.
     public var urls: [String]
     /// The content, if it is an upload; ``bytes`` then counts the bytes sent.
@@ -49,10 +51,15 @@ public struct TransferRecord: Sendable, Hashable {
 
     /// The state of a transfer.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// Waiting in the queue.
+        /// Waiting in the queue, for its turn or for the reason in ``TransferRecord/waitingFor``.
         case waiting
-        /// Running, or between two attempts.
+        /// Running.
         case active
+        /// Started, and waiting for its next attempt after a failure of its own; see ``TransferRecord/retry``.
+        case retrying
+        /// Started, and waiting for its host, the network, its file system or another process; see
+        /// ``TransferRecord/hold``.
+        case held
         /// Paused by a client; it runs again only when a client resumes it.
         case paused
         /// The file is complete, on disk and under its name; for an upload, the server has acknowledged it.
@@ -64,6 +71,12 @@ public struct TransferRecord: Sendable, Hashable {
 
         /// Whether the transfer has ended.
         public var isEnd: Bool { self == .finished || self == .failed || self == .removed }
+
+        /// Whether the transfer has started and neither stopped nor ended: it is active, retrying or held.
+        public var isStarted: Bool { Self.started.contains(self) }
+
+        /// The states of a transfer that has started and neither stopped nor ended.
+        public static let started: Set<State> = [.active, .retrying, .held]
     }
 
     /// The reason why a transfer waits, other than for a slot.
@@ -80,38 +93,17 @@ public struct TransferRecord: Sendable, Hashable {
         case held
         /// Its host, the network, its file system, or another process; see ``TransferRecord/hold``.
         case host
-    }
 
-    /// The cause of a wait: a host, the network, a file system, or another process that downloads the same file.
-    public struct Hold: Sendable, Hashable {
-        /// The host and its port, "the network", the file system, or the file.
-        public var host: String
-        /// `unreachable`, `network`, `throttled`, `errors`, `file-system` or `in-use`.
-        public var reason: String
-        /// The last failure in a few words, such as "connection refused".
-        public var cause: String
-        /// The last failure's own message.
-        public var message: String
-        /// When its transfers started to wait, seconds since 1970.
-        public var since: Double
-        /// The time of the next attempt, seconds since 1970; `nil` while one is in progress.
-        public var nextTry: Double?
-
-        /// Creates a hold.
-        public init(
-            host: String,
-            reason: String,
-            cause: String,
-            message: String,
-            since: Double,
-            nextTry: Double?
-        ) {
-            self.host = host
-            self.reason = reason
-            self.cause = cause
-            self.message = message
-            self.since = since
-            self.nextTry = nextTry
+        /// The reason as the end of a sentence, such as "waits for the hours of the schedule".
+        package var text: String {
+            switch self {
+            case .schedule: "waits for the hours of the schedule"
+            case .conditions: "waits for mains power or for a network that is not metered"
+            case .diskFull: "waits because the disk with the daemon's database is full"
+            case .stopping: "waits because the daemon is stopping"
+            case .held: "waits because the whole queue is paused"
+            case .host: "waits for its host"
+            }
         }
     }
 
@@ -174,6 +166,7 @@ extension TransferRecord {
             .init("state", .string(self.state.rawValue)),
             .init("waitingFor", .optional(self.waitingFor?.rawValue)),
             .init("hold", self.hold?.json ?? .null),
+            .init("retry", self.retry?.json ?? .null),
             .init("urls", .array(self.urls.map { .string($0) })),
             .init("upload", self.upload?.shown ?? .null),
             .init("dir", .string(self.directory)),
@@ -218,6 +211,7 @@ extension TransferRecord {
         self.upload = json["upload"].flatMap { UploadSource(json: $0) }
         self.waitingFor = json["waitingFor"]?.string.flatMap { WaitReason(rawValue: $0) }
         self.hold = json["hold"].flatMap { Hold(json: $0) }
+        self.retry = json["retry"].flatMap { Retry(json: $0) }
         self.path = json["path"]?.string
         self.bytes = json["bytes"]?.integer ?? 0
         self.total = json["total"]?.integer
@@ -229,61 +223,6 @@ extension TransferRecord {
         self.ended = json["ended"]?.double
         self.details = json["details"].flatMap { TransferDetails(json: $0) }
     }
-}
-
-extension TransferRecord.Hold {
-    /// The hold as an object.
-    public var json: JSON {
-        [
-            "host": .string(self.host), "reason": .string(self.reason), "cause": .string(self.cause),
-            "message": .string(self.message), "since": .number(self.since),
-            "nextTry": self.nextTry.map { .number($0) } ?? .null,
-        ]
-    }
-
-    /// Reads the format of ``json``.
-    public init?(json: JSON) {
-        guard let host = json["host"]?.string, let reason = json["reason"]?.string, let since = json["since"]?.double
-        else { return nil }
-        self.init(
-            host: host,
-            reason: reason,
-            cause: json["cause"]?.string ?? "",
-            message: json["message"]?.string ?? "",
-            since: since,
-            nextTry: json["nextTry"]?.double
-        )
-    }
-
-    /// The reason why its transfers wait, such as "host unreachable since 12:03, next try in 40 s: connection refused".
-    ///
-    /// - Parameters:
-    ///   - now: The current time, seconds since 1970.
-    ///   - time: The time of day of ``since``, formatted.
-    ///   - namesHost: Whether the text has the host's name in place of "host".
-    /// - Returns: The text.
-    public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
-        let host = namesHost ? self.host : "host"
-        let next = "since \(time), \(self.next(now))"
-        let text: String
-        switch self.reason {
-        case "in-use":
-            return "another process is downloading \(namesHost ? self.host : "the file"), waiting since \(time)"
-        case "file-system": return "\(namesHost ? self.host : "file system") \(self.cause) \(next)"
-        case "throttled": return "\(host) requested a delay \(next)"
-        case "errors": text = "\(host) out of order \(next)"
-        case "network": text = "network unreachable \(next)"
-        default: text = "\(host) unreachable \(next)"
-        }
-        return self.cause.isEmpty ? text : "\(text): \(self.cause)"
-    }
-
-    private func next(_ now: Double) -> String {
-        self.nextTry.map { "next try in \(Self.seconds($0 - now)) s" } ?? "trying now"
-    }
-
-    /// Whole seconds, at least 0; the daemon's value may not be finite or fit an `Int`.
-    private static func seconds(_ time: Double) -> Int { time.isFinite ? Int(min(max(0, time.rounded(.up)), 1e12)) : 0 }
 }
 
 extension TransferRecord.Failure {

@@ -69,7 +69,7 @@ extension LaneCounts {
 
     mutating func add(_ count: Int, _ state: TransferRecord.State) {
         switch state {
-        case .waiting, .active: self.waiting += count
+        case .waiting, .active, .retrying, .held: self.waiting += count
         case .paused: self.paused += count
         case .finished: self.finished += count
         case .failed: self.failed += count

@@ -17,10 +17,10 @@ extension DaemonCore {
     /// - Throws: ``ControlError`` with `storage`.
     func enumerate(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
-        if states == [.active] { return try await self.enumerateActive(query, after: key) }
+        if states.isSubset(of: TransferRecord.State.started) { return try await self.enumerateStarted(query, states, after: key) }
         var stored = states
-        // A running transfer is stored as waiting.
-        if stored.remove(.active) != nil { stored.insert(.waiting) }
+        // A started transfer is stored as waiting.
+        if !stored.isDisjoint(with: TransferRecord.State.started) { stored.insert(.waiting) }
         let session = query.session
         var (records, last): ([TransferRecord], Int64?) = ([], max(0, key))
         while let number = last, records.count < query.most {
@@ -42,15 +42,19 @@ extension DaemonCore {
         return record
     }
 
-    /// Returns the next running transfers, which are known without reading the rows of all waiting ones.
-    private func enumerateActive(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
+    /// Returns the next started transfers, which are known without reading the rows of all waiting ones.
+    private func enumerateStarted(
+        _ query: ListQuery,
+        _ states: Set<TransferRecord.State>,
+        after key: Int64
+    ) async throws(ControlError) -> [TransferRecord] {
         var last = key
         while true {
             let stored = try await self.active(query, after: last)
             guard let number = stored.last?.number else { return [] }
             last = number
             // Some may have ended meanwhile.
-            let records = stored.map { self.keyed($0) }.filter { $0.state == .active }
+            let records = stored.map { self.keyed($0) }.filter { states.contains($0.state) }
             if !records.isEmpty { return records }
         }
     }

@@ -50,20 +50,17 @@ extension DaemonCore {
         switch event.kind {
         case .started(let path):
             if !path.isEmpty { live.path = path }
-            live.awaitedFile = nil
-            guard self.machine.started(lane.session, id.rawValue) else { return }
+            live.began()
+            guard self.machine.started(lane.session, id.rawValue) else { return self.tellChange(lane, live) }
+            live.told = .active
             if self.isHeard(.started) { self.tell(.started(self.record(lane, live.transfer, .active))) }
             self.pass(lane.session, id, ["kind": "started", "id": .string(id.description)])
         case .response(let info): self.answered(lane, live, event, info)
         case .progress(let progress):
-            live.bytes = progress.bytes
-            live.total = progress.total
-            live.rate = progress.rate.isFinite ? Int64(min(progress.rate, 1e15)) : 0
-            live.connections = progress.connections
-            live.acknowledged = progress.acknowledged
-            live.sent = progress.sent
+            live.progressed(progress, at: self.uptime)
+            self.tellChange(lane, live)
             // Immediately, not at the next periodic check: observers wait for the first bytes.
-            self.pass(lane.session, id, Self.progress(id, live))
+            self.pass(lane.session, id, Self.progress(id, live, at: self.uptime))
         case .finished(let completion):
             self.snapshot.withLock { $0.receivedBytes += completion.received }
             if !completion.path.isEmpty { live.path = completion.path }
@@ -85,14 +82,41 @@ extension DaemonCore {
             if let path = event.target?.path { live.path = path }
             guard let entry = self.machine.cancelled(lane.session, id.rawValue) else { return }
             self.cancelled(lane, live, entry)
-        case .retrying(let failure, _, _):
-            live.rate = 0
-            if let file = failure.awaitedFile {
-                live.awaitedFile = Lane.AwaitedFile(path: file.path, since: self.now)
-            }
+        case .retrying(let failure, let attempt, let delay):
+            live.failed(failure, attempt: attempt, next: self.now + delay / .seconds(1), at: self.now)
             self.machine.retrying(lane.session, id.rawValue)
+            self.tellChange(lane, live)
         case .paused, .note, .warning, .drained, .missed, .held, .released: break
         }
+    }
+
+    // MARK: Changes of states
+
+    /// Reports the state of a started transfer, if it has changed since the last report.
+    private func tellChange(_ lane: Lane, _ live: Lane.Live) {
+        guard self.isHeard(.changed), live.retry != nil || live.told != .active,
+            let entry = self.machine.entry(live.transfer.id.rawValue, in: lane.session), entry.isActive
+        else { return }
+        let record = self.record(lane, live.transfer, .active)
+        guard record.state != live.told else { return }
+        live.told = record.state
+        self.tell(.changed(record))
+    }
+
+    /// Reports the states of the transfers that wait for their next attempt: their hosts were held or released.
+    private func tellChanges(_ lane: Lane) {
+        guard self.isHeard(.changed) else { return }
+        for live in lane.live.values where live.retry != nil { self.tellChange(lane, live) }
+    }
+
+    /// Reports that a transfer was stopped and waits in the queue.
+    private func tellStopped(_ live: Lane.Live) {
+        guard self.isHeard(.changed) else { return }
+        var record = self.record(live.transfer)
+        record.path = live.path ?? record.path
+        record.bytes = live.bytes
+        record.total = live.total ?? record.total
+        self.tell(.changed(record))
     }
 
     // MARK: Holds of hosts
@@ -101,33 +125,35 @@ extension DaemonCore {
         if let directory = hold.directory {
             self.configuration.logger.notice("\(hold.place) is \(hold.cause): \(hold.message)")
             lane.fileSystemHolds[directory] = hold
-            return
+            return self.tellChanges(lane)
         }
         guard let origin = hold.origin else {
             lane.networkHold = hold
-            return
+            return self.tellChanges(lane)
         }
         if lane.holds[origin] == nil {
             self.configuration.logger.notice("\(hold.place) is held: \(hold.cause)")
         }
         lane.holds[origin] = hold
         self.machine.hostHeld(lane.session, HostKey(origin).rawValue)
+        self.tellChanges(lane)
     }
 
     private func released(_ lane: Lane, _ hold: HostHold) {
         if let directory = hold.directory {
             self.configuration.logger.notice("\(hold.place) takes files again")
             lane.fileSystemHolds[directory] = nil
-            return
+            return self.tellChanges(lane)
         }
         guard let origin = hold.origin else {
             lane.networkHold = nil
-            return
+            return self.tellChanges(lane)
         }
         if lane.holds.removeValue(forKey: origin) != nil {
             self.configuration.logger.notice("\(hold.place) is released")
         }
         self.machine.hostReleased(lane.session, HostKey(origin).rawValue)
+        self.tellChanges(lane)
     }
 
     /// The causes of the holds of file systems, such as "full", the oldest first.
@@ -158,6 +184,7 @@ extension DaemonCore {
         let transfer = live.transfer
         let id = transfer.id
         lane.left(id)
+        if entry.hasStarted, entry.wish == .waits, !self.isStopping { self.tellStopped(live) }
         // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
         if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
         if entry.hasStarted { self.recordStop(id, entry.wish, live) }

@@ -36,8 +36,7 @@ extension DaemonCore {
 
     /// Returns a page of transfers.
     ///
-    /// A running transfer is stored as waiting: a query for waiting transfers without active ones skips the places of
-    /// running transfers.
+    /// A started transfer is stored as waiting: a query for waiting transfers without started ones skips their places.
     package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
         if let key = query.after { return try await self.enumerate(query, after: key) }
         if !query.words.isEmpty || query.order != .queue { return try await self.search(query) }
@@ -45,40 +44,30 @@ extension DaemonCore {
         let limit = query.most
         let (offset, isBackward) = query.place
         guard limit > 0 else { return [] }
-        if states == [.active] { return Self.page(self.active(query.session), offset, limit, isBackward) }
-        var stored = states
-        stored.remove(.active)
-        if states.contains(.active), states.contains(.waiting) {
+        let started = states.intersection(TransferRecord.State.started)
+        let stored = states.subtracting(started)
+        // The rows alone tell: started transfers are among the waiting ones, or none of them is wanted.
+        let rowsTell =
+            states.contains(.waiting) ? started == TransferRecord.State.started
+            : started.isEmpty && !states.contains(.paused)
+        if rowsTell {
             return try await self.page(stored, query.session, offset, limit, isBackward)
         }
-        guard states.contains(.active) || states.contains(.waiting) || states.contains(.paused) else {
-            return try await self.page(stored, query.session, offset, limit, isBackward)
+        // Started transfers come first, then the others.
+        let first = started.isEmpty ? [] : self.started(query.session).filter { started.contains($0.state) }
+        if stored.isEmpty { return Self.page(first, offset, limit, isBackward) }
+        let ids = self.activeIDs(query.session)
+        if isBackward {
+            let rest = try await self.page(without: ids, stored, query.session, 0, offset + limit, true)
+            return Self.page(first + rest.reversed(), offset, limit, true)
         }
-        if states.contains(.active) {
-            // Running transfers come first, then the others.
-            let running = self.active(query.session)
-            let ids = Set(running.map(\.id))
-            if isBackward {
-                let rest = try await self.page(stored, query.session, 0, offset + limit, true)
-                    .filter { !ids.contains($0.id) }
-                return Self.page(running + rest.reversed(), offset, limit, true)
-            }
-            let first = Self.page(running, offset, limit, false)
-            guard first.count < limit else { return first }
-            let rest = try await self.page(stored, query.session, max(0, offset - running.count), limit, false)
-            return first + rest.filter { !ids.contains($0.id) }.prefix(limit - first.count)
-        }
-        return try await self.page(
-            without: self.activeIDs(query.session),
-            stored,
-            query.session,
-            offset,
-            limit,
-            isBackward
-        )
+        let page = Self.page(first, offset, limit, false)
+        guard page.count < limit else { return page }
+        let skipped = max(0, offset - first.count)
+        return page + (try await self.page(without: ids, stored, query.session, skipped, limit - page.count, false))
     }
 
-    /// Returns the running transfers of a session, of the shared queue, or of all.
+    /// Returns the started transfers of a session, of the shared queue, or of all.
     func activeIDs(_ session: String??) -> Set<GID> {
         var ids: Set<GID> = []
         for lane in self.lanes.values where session == nil || session == .some(lane.session) {

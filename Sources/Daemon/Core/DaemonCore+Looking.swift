@@ -36,7 +36,7 @@ extension DaemonCore {
             self.machine.looked(lane.session, isIdle: lane.hasIdlePlaces)
         }
         if isActive, self.isHeard(.progress) {
-            let records = self.active(nil)
+            let records = self.started(nil)
             if !records.isEmpty { self.tell(.progress(records)) }
         }
         if isActive, now - self.lastProgressWrite >= Self.progressInterval || now < self.lastProgressWrite {
@@ -55,15 +55,15 @@ extension DaemonCore {
     private func sample(_ lane: Lane) {
         guard let reader = lane.session.flatMap({ self.sessions[$0]?.reader }) else { return }
         for (id, live) in lane.live where self.machine.entry(id.rawValue, in: lane.session)?.phase == .running {
-            reader.put(id, Self.progress(id, live))
+            reader.put(id, Self.progress(id, live, at: self.uptime))
         }
     }
 
     /// The progress of a running transfer, as its session's program receives it.
-    static func progress(_ id: GID, _ live: Lane.Live) -> JSON {
+    static func progress(_ id: GID, _ live: Lane.Live, at now: Int64) -> JSON {
         var members: [JSON.Member] = [
             .init("kind", "progress"), .init("id", .string(id.description)), .init("bytes", .integer(live.bytes)),
-            .init("total", .optional(live.total)), .init("rate", .integer(live.rate)),
+            .init("total", .optional(live.total)), .init("rate", .integer(live.rate(at: now))),
         ]
         if live.transfer.upload != nil {
             members.append(.init("sent", .optional(live.sent)))
@@ -83,17 +83,27 @@ extension DaemonCore {
 
     /// Holds the queue outside the schedule; interrupted transfers resume from their bytes later.
     func lookAtSchedule() {
-        if self.isInSchedule { self.machine.release(.schedule) } else { self.machine.hold(.schedule) }
+        if self.isInSchedule {
+            if self.machine.release(.schedule) { self.tellQueue(nil) }
+        } else if self.machine.hold(.schedule) {
+            self.tellQueue(nil)
+        }
         self.pump()
+    }
+
+    /// Reports that the reason why the waiting transfers of a queue wait has changed.
+    private func tellQueue(_ session: String?) {
+        guard self.isHeard(.actions) else { return }
+        self.tell(.all(.waiting, session: session, count: self.machine.counts(of: session).waiting))
     }
 
     /// Holds the lanes whose conditions are not met, and releases the others.
     func lookAtConditions() {
         for lane in self.lanes.values {
             if lane.settings.gate?.isOpen ?? true {
-                self.machine.release(.conditions, lane.session)
-            } else {
-                self.machine.hold(.conditions, lane.session)
+                if self.machine.release(.conditions, lane.session) { self.tellQueue(lane.session) }
+            } else if self.machine.hold(.conditions, lane.session) {
+                self.tellQueue(lane.session)
             }
         }
         self.pump()

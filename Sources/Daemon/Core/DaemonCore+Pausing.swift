@@ -62,21 +62,27 @@ extension DaemonCore {
 
     /// Restarts a started transfer that waits for its own retry (such as after `Retry-After`), not for its host's hold.
     private func tryAtOnce(_ transfer: StoredTransfer) {
-        guard let live = self.lanes[transfer.session]?.live[transfer.id], live.rate == 0, live.connections == 0,
+        guard let live = self.lanes[transfer.session]?.live[transfer.id], live.retry != nil,
             let entry = self.machine.entry(transfer.id.rawValue, in: transfer.session), entry.hasStarted
         else { return }
         self.machine.changed(transfer.session, transfer.id.rawValue)
     }
 
-    /// Returns those of the given transfers that wait for a held host.
+    /// Returns those of the given transfers that wait for a held host, or for their next attempt.
     private func held(_ ids: [GID]) async throws(ControlError) -> [StoredTransfer] {
-        guard self.lanes.values.contains(where: { $0.networkHold != nil || !$0.holds.isEmpty }) else { return [] }
+        let waits = self.lanes.values.contains { lane in
+            lane.networkHold != nil || !lane.holds.isEmpty || ids.contains { lane.live[$0]?.retry != nil }
+        }
+        guard waits else { return [] }
         let found = try await self.read { (reader) throws(QueueStoreError) in
             var found: [StoredTransfer] = []
             for id in ids { if let one = try reader.transfer(id) { found.append(one) } }
             return found
         }
-        return found.filter { $0.state == .waiting && self.lanes[$0.session]?.hold(of: $0) != nil }
+        return found.filter { transfer in
+            guard transfer.state == .waiting, let lane = self.lanes[transfer.session] else { return false }
+            return lane.live[transfer.id]?.retry != nil || lane.hold(of: transfer) != nil
+        }
     }
 
     private func performOnAll(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {

@@ -25,7 +25,7 @@ extension DaemonCore {
         guard order.isOfStarted else { return [:] }
         var values: [GID: Int64] = [:]
         let states = TransferRecord.State.allCases
-        for record in self.active(session) {
+        for record in self.started(session) {
             switch order {
             case .rate: values[record.id] = record.rate
             case .left:

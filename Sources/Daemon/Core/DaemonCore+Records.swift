@@ -38,7 +38,7 @@ extension TransferRecord {
 }
 
 extension DaemonCore {
-    /// Returns the current record of a transfer on a lane.
+    /// Returns the current record of a transfer on a lane; if `state` is `active`, with the exact state.
     func record(_ lane: Lane, _ stored: StoredTransfer, _ state: TransferRecord.State) -> TransferRecord {
         var record = TransferRecord(stored)
         record.state = state
@@ -46,10 +46,16 @@ extension DaemonCore {
         record.path = live.path ?? record.path
         record.bytes = live.bytes
         record.total = live.total ?? record.total
-        if state == .active {
-            record.rate = live.rate
-            record.connections = live.connections
-            if live.rate == 0, live.connections == 0 { self.explain(&record, stored, lane) }
+        guard state == .active else { return record }
+        record.rate = live.rate(at: self.uptime)
+        record.connections = live.connections
+        guard live.retry != nil || record.rate == 0 && live.connections == 0 else { return record }
+        self.explain(&record, stored, lane)
+        if record.hold != nil {
+            record.state = .held
+        } else if let retry = live.retry {
+            record.state = .retrying
+            record.retry = retry
         }
         return record
     }
@@ -71,20 +77,26 @@ extension DaemonCore {
         return self.record(lane, stored, .active)
     }
 
-    /// Sets the reason why a transfer waits, other than its place in the queue.
-    private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
-        let holds = self.machine.holds(of: stored.session)
+    /// The reason why no transfer of a queue starts; `nil` if they may.
+    func waitReason(of session: String?) -> TransferRecord.WaitReason? {
+        let holds = self.machine.holds(of: session)
         let reasons: [(QueueMachine.Hold, TransferRecord.WaitReason)] = [
             (.stopping, .stopping), (.databaseFull, .diskFull), (.schedule, .schedule), (.conditions, .conditions),
             (.paused, .held),
         ]
-        record.waitingFor = reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)
+        return reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)
+    }
+
+    /// Sets the reason why a transfer waits, other than its place in the queue.
+    private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
+        record.waitingFor = self.waitReason(of: stored.session)
         guard record.waitingFor == nil else { return }
         if let file = lane?.live[stored.id]?.awaitedFile {
             record.waitingFor = .host
             record.hold = TransferRecord.Hold(
                 host: file.path,
                 reason: TransferFailure.Code.inUse.rawValue,
+                code: TransferFailure.Code.inUse.rawValue,
                 cause: "",
                 message: "another process is downloading '\(file.path)'",
                 since: file.since,
@@ -97,6 +109,7 @@ extension DaemonCore {
         record.hold = TransferRecord.Hold(
             host: hold.place,
             reason: hold.reason.rawValue,
+            code: hold.code.rawValue,
             cause: hold.cause,
             message: hold.message.isEmpty ? hold.cause : hold.message,
             since: Double(hold.since),
@@ -104,8 +117,8 @@ extension DaemonCore {
         )
     }
 
-    /// Returns the running transfers of a session, of the shared queue, or of all; in the order of their claims.
-    func active(_ session: String??) -> [TransferRecord] {
+    /// Returns the started transfers of a session, of the shared queue, or of all; in the order of their claims.
+    func started(_ session: String??) -> [TransferRecord] {
         let lanes: [Lane] =
             switch session {
             case .none: self.lanes.values.sorted { $0.session ?? "" < $1.session ?? "" }

@@ -31,12 +31,8 @@ extension DaemonCore {
         var counts = self.counts
         counts.waiting = found[.waiting] ?? 0
         counts.active = found[.active] ?? 0
-        counts.held = 0
-        if query.words.isEmpty {
-            let lanes = self.lanes.values.filter { query.session == nil || query.session == $0.session }
-            counts.held = min(counts.active, lanes.reduce(0) { $0 + $1.heldCount })
-            counts.active -= counts.held
-        }
+        counts.retrying = found[.retrying] ?? 0
+        counts.held = found[.held] ?? 0
         counts.paused = found[.paused] ?? 0
         counts.finished = found[.finished] ?? 0
         counts.failed = found[.failed] ?? 0
@@ -49,7 +45,7 @@ extension DaemonCore {
             states: query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states,
             session: query.session,
             words: query.words,
-            running: self.activeIDs(query.session)
+            started: Dictionary(grouping: self.started(query.session), by: \.state).mapValues { Set($0.map(\.id)) }
         )
     }
 }

@@ -32,7 +32,7 @@ extension DaemonCore {
                 try writer.saveSession(identifier, configuration: text)
             }
             let transfers = try writer.reader.transfers(
-                in: Set(TransferRecord.State.allCases).subtracting([.active]),
+                in: Set(TransferRecord.State.allCases).subtracting(TransferRecord.State.started),
                 session: .some(identifier),
                 offset: 0,
                 limit: 100_000,

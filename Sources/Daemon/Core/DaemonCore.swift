@@ -276,11 +276,19 @@ package actor DaemonCore: TransferService {
     func publish() {
         var counts = QueueCounts()
         var rate: Int64 = 0
-        for lane in self.lanes.values { for live in lane.live.values { rate += live.rate } }
+        var retrying = 0
+        let now = self.uptime
+        for lane in self.lanes.values {
+            for live in lane.live.values {
+                rate += live.rate(at: now)
+                if live.retry != nil { retrying += 1 }
+            }
+        }
         let totals = self.machine.totals
         let started = self.machine.activeCount
         counts.held = min(started, self.lanes.values.reduce(0) { $0 + $1.heldCount })
-        counts.active = started - counts.held
+        counts.retrying = min(started - counts.held, max(0, retrying - counts.held))
+        counts.active = started - counts.held - counts.retrying
         counts.waiting = max(0, totals.waiting - started)
         counts.paused = totals.paused
         counts.finished = totals.finished

@@ -9,7 +9,7 @@ internal import QueueStore
 /// - Source: aria2c(1), "Input File" and `--save-session`; aria2's `SessionSerializer`.
 struct SavedSession: Sendable {
     /// The states of the transfers that are saved: as in aria2, failed ones are included.
-    static let states: Set<TransferRecord.State> = [.waiting, .active, .paused, .failed]
+    static let states: Set<TransferRecord.State> = [.waiting, .active, .retrying, .held, .paused, .failed]
 
     /// The options that only Martlet knows.
     private static let own: Set<OptionName> = [

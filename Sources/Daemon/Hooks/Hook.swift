@@ -49,7 +49,7 @@ package struct HookCommands: Sendable, Hashable {
         case .paused(let record): self.calls(nil, [.pause], record)
         case .removed(let record): self.calls(nil, [.stop], record)
         case .drained: self.calls(.drain, [], nil)
-        case .queued, .all, .progress: []
+        case .queued, .all, .progress, .changed: []
         }
     }
 

@@ -276,7 +276,10 @@ package enum ServiceEvent: Sendable {
     /// All unfinished transfers of a queue were paused, removed, or made to wait; those that ran are also reported one by
     /// one.
     case all(TransferRecord.State, session: String?, count: Int)
-    /// The running transfers of all queues, about five times a second while any transfer runs.
+    /// The state of a transfer changed otherwise: it is retrying, held, or active again, or it was stopped by the
+    /// schedule, a condition or a change of its options, and waits.
+    case changed(TransferRecord)
+    /// The started transfers of all queues, about five times a second while any transfer runs.
     case progress([TransferRecord])
     /// No transfer waits or runs any more.
     case drained
@@ -301,6 +304,7 @@ package enum ServiceEvent: Sendable {
         static let actions = Interest(rawValue: 1 << 6)
         static let progress = Interest(rawValue: 1 << 7)
         static let drained = Interest(rawValue: 1 << 8)
+        static let changed = Interest(rawValue: 1 << 9)
     }
 
     /// The interest that an observer must have to receive the event.
@@ -315,6 +319,7 @@ package enum ServiceEvent: Sendable {
         case .all: .actions
         case .progress: .progress
         case .drained: .drained
+        case .changed: .changed
         }
     }
 }

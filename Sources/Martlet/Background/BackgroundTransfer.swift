@@ -168,7 +168,7 @@ enum BackgroundTransfer {
     static func state(_ state: TransferRecord.State) -> TransferState {
         switch state {
         case .waiting: .waiting
-        case .active: .running
+        case .active, .retrying, .held: .running
         case .paused: .paused
         case .finished: .finished
         case .failed: .failed

@@ -48,18 +48,25 @@ extension QueueReader {
         guard let (condition, arguments) = try self.condition(filter) else { return [:] }
         var counts: [TransferRecord.State: Int] = [:]
         let path = self.connection.path
+        let states = filter.started.keys.sorted { $0.rawValue < $1.rawValue }
+        let sums = states.map { _ in ", sum(id IN (SELECT value FROM json_each(?)))" }.joined()
+        let sets: Connection.Arguments = states.map { Self.text(filter.started[$0] ?? []) }
         try self.connection.each(
             """
-            SELECT \(TransferColumns.state) AS code, count(*), sum(id IN (SELECT value FROM json_each(?)))
+            SELECT \(TransferColumns.state) AS code, count(*)\(sums)
             FROM transfers WHERE \(condition) GROUP BY code
             """,
-            [Self.text(filter.running)] + arguments
+            sets + arguments
         ) { (row) throws(QueueStoreError) in
             guard let state = row.integer(0).flatMap({ TransferRecord.State(code: $0) }), let count = row.integer(1)
             else { throw .damaged(path, "the counts cannot be read") }
-            let running = state == .waiting ? Int(clamping: row.integer(2) ?? 0) : 0
-            counts[state] = Int(clamping: count) - running
-            if running > 0 { counts[.active] = running }
+            counts[state] = Int(clamping: count)
+            guard state == .waiting else { return true }
+            for (column, started) in zip(Int32(2)..., states) {
+                let number = Int(clamping: row.integer(column) ?? 0)
+                counts[started] = number
+                counts[.waiting, default: 0] -= number
+            }
             return true
         }
         return counts
@@ -72,12 +79,16 @@ extension QueueReader {
         guard let queues = try self.queues(filter.session) else { return nil }
         var text = "queue BETWEEN ? AND ? AND \(TransferColumns.isPresent)"
         var arguments: Connection.Arguments = [queues.lowerBound, queues.upperBound]
-        if filter.states.contains(.waiting) == filter.states.contains(.active) {
+        let started = filter.states.intersection(TransferRecord.State.started)
+        if started.count == (filter.states.contains(.waiting) ? TransferRecord.State.started.count : 0) {
             text += " AND (? >> \(TransferColumns.state)) & 1"
             arguments.append(filter.states.mask)
         } else {
-            text += " AND iif(id IN (SELECT value FROM json_each(?)), ?, (? >> \(TransferColumns.state)) & 1)"
-            arguments += [Self.text(filter.running), filter.states.contains(.active), filter.states.mask]
+            text += " AND iif(id IN (SELECT value FROM json_each(?)), id IN (SELECT value FROM json_each(?)),"
+            text += " (? >> \(TransferColumns.state)) & 1)"
+            let all = filter.started.values.reduce(into: Set<GID>()) { $0.formUnion($1) }
+            let wanted = started.reduce(into: Set<GID>()) { $0.formUnion(filter.started[$1] ?? []) }
+            arguments += [Self.text(all), Self.text(wanted), filter.states.mask]
         }
         for word in filter.words {
             text += " AND (urls LIKE ? ESCAPE '!' OR path LIKE ? ESCAPE '!' OR \(Self.out) LIKE ? ESCAPE '!')"

@@ -4,10 +4,10 @@ internal import Control
 extension TransferRecord.State {
     /// The state's number in the database; below 2 for unfinished transfers.
     ///
-    /// A running transfer is stored as waiting.
+    /// A transfer that has started is stored as waiting.
     var code: Int64 {
         switch self {
-        case .waiting, .active: 0
+        case .waiting, .active, .retrying, .held: 0
         case .paused: 1
         case .finished: 2
         case .failed: 3
@@ -31,6 +31,6 @@ extension TransferRecord.State {
 extension Set<TransferRecord.State> {
     /// A bit mask of the states' numbers; one statement with `WHERE (mask >> state) & 1` serves all sets.
     ///
-    /// `active` is ignored: no transfer is stored as active.
-    var mask: Int64 { self.subtracting([.active]).reduce(0) { $0 | 1 << $1.code } }
+    /// The states of started transfers are ignored: none is stored.
+    var mask: Int64 { self.subtracting(TransferRecord.State.started).reduce(0) { $0 | 1 << $1.code } }
 }

@@ -9,19 +9,19 @@ package struct TransferFilter: Sendable {
     package var session: String??
     /// The words that the name or a URL must contain.
     package var words: [String]
-    /// The running transfers, which are stored as waiting.
-    package var running: Set<GID>
+    /// The started transfers, which are stored as waiting, by their states.
+    package var started: [TransferRecord.State: Set<GID>]
 
     /// Creates a filter.
     package init(
         states: Set<TransferRecord.State>,
         session: String??,
         words: [String] = [],
-        running: Set<GID> = []
+        started: [TransferRecord.State: Set<GID>] = [:]
     ) {
         self.states = states
         self.session = session
         self.words = words
-        self.running = running
+        self.started = started
     }
 }

@@ -241,6 +241,7 @@ extension DownloadMachine {
             older: self.older,
             newerIsLonger: !self.isNewerWrong && self.older.map { held > $0.bytes } ?? false
         )
+        self.reportKept(ending, held)
         for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
         if let slot = self.heldSlot { self.emit(.release(slot)) }
         self.heldSlot = nil
@@ -248,6 +249,30 @@ extension DownloadMachine {
         self.older = nil
         self.phase = .ended
         self.emit(.end(ending))
+    }
+
+    /// Reports the number of bytes that remain after a run that did not finish, if it differs from the last report.
+    ///
+    /// Reports are sampled: without this one, a failed transfer would show what it had up to a second before its end.
+    private mutating func reportKept(_ ending: DownloadEnding, _ held: Int64) {
+        if case .finished = ending.outcome { return }
+        let isOpen = switch self.phase {
+            case .small, .fetching, .committing: true
+            case .locating, .opening, .ended, .borrowed: false
+            }
+        let kept: Int64
+        switch ending.file {
+        case .keep:
+            guard isOpen else { return }
+            kept = ending.newerIsLonger ? held : ending.older?.bytes ?? held
+        case .keepSmall(_, _, received: let received): kept = received
+        case .discard, .setAside, .discardEarlier: kept = 0
+        case .none: return
+        }
+        guard kept != max(0, self.reported) else { return }
+        self.reported = kept
+        let total = self.position.total
+        self.emit(.progress(RunProgress(bytes: kept, total: total, rate: 0, secondsLeft: nil, connections: 0)))
     }
 
     private func fileEnding(_ outcome: RunOutcome) -> DownloadEnding.FileEnding {

@@ -90,15 +90,23 @@ extension QueueMachine {
     ///
     /// Transfers that have not started are returned to the store. Running ones continue, or are interrupted if the
     /// reason requires it and no request would be repeated by that.
-    package mutating func hold(_ reason: Hold) {
-        guard self.holds.insert(reason).inserted else { return }
+    ///
+    /// - Returns: Whether the reason is new.
+    @discardableResult
+    package mutating func hold(_ reason: Hold) -> Bool {
+        guard self.holds.insert(reason).inserted else { return false }
         for id in Array(self.lanes.ids) { self.held(id, cutsRunning: reason.cutsRunning) }
+        return true
     }
 
     /// Stops starting transfers of one lane for a reason.
-    package mutating func hold(_ reason: Hold, _ id: LaneID) {
-        guard self.lanes.change(id, { $0.holds.insert(reason).inserted }) == true else { return }
+    ///
+    /// - Returns: Whether the reason is new.
+    @discardableResult
+    package mutating func hold(_ reason: Hold, _ id: LaneID) -> Bool {
+        guard self.lanes.change(id, { $0.holds.insert(reason).inserted }) == true else { return false }
         self.held(id, cutsRunning: reason.cutsRunning)
+        return true
     }
 
     private mutating func held(_ id: LaneID, cutsRunning: Bool) {
@@ -117,15 +125,23 @@ extension QueueMachine {
     }
 
     /// Removes a reason.
-    package mutating func release(_ reason: Hold) {
-        guard self.holds.remove(reason) != nil else { return }
+    ///
+    /// - Returns: Whether it was one.
+    @discardableResult
+    package mutating func release(_ reason: Hold) -> Bool {
+        guard self.holds.remove(reason) != nil else { return false }
         self.dirty.formUnion(self.lanes.ids)
+        return true
     }
 
     /// Removes a reason for one lane.
-    package mutating func release(_ reason: Hold, _ id: LaneID) {
-        guard self.lanes.change(id, { $0.holds.remove(reason) != nil }) == true else { return }
+    ///
+    /// - Returns: Whether it was one.
+    @discardableResult
+    package mutating func release(_ reason: Hold, _ id: LaneID) -> Bool {
+        guard self.lanes.change(id, { $0.holds.remove(reason) != nil }) == true else { return false }
         self.dirty.insert(id)
+        return true
     }
 
     /// The reasons why no transfer of a lane starts.

@@ -120,6 +120,8 @@ extension UploadMachine {
         package var status: Int?
         /// The link to the file that the server has made, if it made one.
         package var link: String?
+        /// Whether the server had the same content before.
+        package var wasPresent = false
     }
 
     /// The progress of an upload.

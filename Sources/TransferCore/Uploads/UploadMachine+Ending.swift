@@ -32,9 +32,9 @@ extension UploadMachine {
     /// The content was checked.
     package mutating func contentChecked(_ state: ContentState, now: Int64) -> [Action] {
         switch self.phase {
-        case .confirming(let status):
+        case .confirming(let status, let wasPresent):
             switch state {
-            case .unchanged: return self.complete(status, now)
+            case .unchanged: return self.complete(status, wasPresent, now)
             case .changed(let failure), .unreadable(let failure):
                 let actions = self.releaseConnection()
                 self.phase = .failing(failure)
@@ -51,12 +51,13 @@ extension UploadMachine {
         }
     }
 
-    mutating func finish(status: Int?) -> [Action] {
-        self.phase = .confirming(status: status)
+    /// Finishes an upload; `wasPresent` if the server had the same content before.
+    mutating func finish(status: Int?, wasPresent: Bool = false) -> [Action] {
+        self.phase = .confirming(status: status, wasPresent: wasPresent)
         return [.checkContent]
     }
 
-    private mutating func complete(_ status: Int?, _ now: Int64) -> [Action] {
+    private mutating func complete(_ status: Int?, _ wasPresent: Bool, _ now: Int64) -> [Action] {
         var actions: [Action] = []
         let isKept = self.history.record != nil || self.history.lost != nil || self.plan.record != nil
         if self.plan.hasJournal, isKept { actions.append(.removeJournal) }
@@ -66,7 +67,8 @@ extension UploadMachine {
             sent: self.history.sent + self.flow.sent,
             duration: self.earlierTime + now - self.startedAt,
             status: status,
-            link: self.link
+            link: self.link,
+            wasPresent: wasPresent
         )
         return actions + self.end(.finished(completion))
     }

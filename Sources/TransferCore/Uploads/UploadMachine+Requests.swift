@@ -66,7 +66,7 @@ extension UploadMachine {
             return self.send(request, checksum: digest.map { "\(name) \(Base64.encode($0))" })
         case (.comparing(let expected, let refusal), .success(let digest)):
             guard digest == expected.bytes else { return self.end(.failed(refusal)) }
-            return [.note("the server already has the same content")] + self.finish(status: nil)
+            return [.note("the server already has the same content")] + self.finish(status: nil, wasPresent: true)
         case (.computingChecksum, .failure(let failure)), (.comparing, .failure(let failure)):
             return self.end(.failed(failure))
         default: return []

@@ -25,7 +25,7 @@ package struct UploadMachine: Sendable {
         /// The content's digest is compared with that of an existing resource.
         indirect case comparing(ExpectedDigest, refusal: TransferFailure)
         /// The server has everything; the content is checked for changes.
-        case confirming(status: Int?)
+        case confirming(status: Int?, wasPresent: Bool)
         /// The upload failed; the content is checked for changes.
         indirect case failing(TransferFailure)
         case ended

@@ -35,8 +35,8 @@ package struct EventText: Sendable, Hashable {
     /// A pause, whose bytes are kept.
     package static var paused: Self { Self("paused", "") }
 
-    /// An interruption, after which it waits for its turn again.
-    package static var stopped: Self { Self("stopped", "waits for its turn") }
+    /// An interruption, after which it waits; the text says for what.
+    package static func stopped(_ text: String = "waits for its turn") -> Self { Self("stopped", text) }
 
     /// A removal.
     package static var removed: Self { Self("removed", "") }

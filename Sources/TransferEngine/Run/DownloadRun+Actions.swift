@@ -93,7 +93,8 @@ extension DownloadRun {
             }
         case .respond(let head, let expected):
             if self.events.wants(.responses) { self.respond(head, expected) }
-        case .progress(let progress): self.events.emit(self.transfer.event(.progress(progress)))
+        case .progress(let progress):
+            if self.events.wants(.progress) { self.events.emit(self.transfer.event(.progress(progress))) }
         case .note(let text):
             if self.events.wants(.notes) { self.events.emit(self.transfer.event(.note(text))) }
         case .warn(let text):

@@ -240,6 +240,7 @@ extension RunOutcome {
             completion.sent = figures.sent
             completion.status = figures.status
             completion.link = figures.link
+            completion.skipped = figures.wasPresent
             self = .finished(completion)
         }
     }

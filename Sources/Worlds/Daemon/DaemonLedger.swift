@@ -173,7 +173,7 @@ struct DaemonLedger {
             case .paused: entry.goals.contains(.pause)
             case .removed: entry.goals.contains(.remove)
             // One that is paused may have ended before; until that is stored, it is active.
-            case .active, .finished, .failed:
+            case .active, .retrying, .held, .finished, .failed:
                 entry.goals.contains(.run) || (entry.goals.contains(.pause) && !entry.wasSeenPaused)
             }
         return isAllowed ? nil : "is \(state.rawValue) although it should \(goals)"
@@ -204,7 +204,7 @@ extension DaemonLedger.Entry {
         }
         switch record.state {
         case .waiting: self.goals = [.run]
-        case .active: if self.goals.contains(.run) { self.goals = [.run] }
+        case .active, .retrying, .held: if self.goals.contains(.run) { self.goals = [.run] }
         case .paused:
             self.goals = [.pause]
             self.wasSeenPaused = true

@@ -72,7 +72,7 @@ extension DaemonLife {
         guard let daemon, let core = daemon.core, daemon.process.isAlive else { return }
         if self.ledger.schedule != [nil] { return self.make(.schedule(nil), daemon) { [unowned self] in self.await() } }
         let counts = core.counts
-        if counts.waiting + counts.active + counts.held == 0 {
+        if counts.waiting + counts.started == 0 {
             return self.inspect { [unowned self] in self.judge(core) }
         }
         guard self.scheduler.now - self.phaseBegan < Self.patience else {
@@ -173,7 +173,9 @@ extension QueueCounts {
     fileprivate func number(of state: TransferRecord.State) -> Int {
         switch state {
         case .waiting: self.waiting
-        case .active: self.active + self.held
+        case .active: self.active
+        case .retrying: self.retrying
+        case .held: self.held
         case .paused: self.paused
         case .finished: self.finished
         case .failed: self.failed

@@ -274,7 +274,7 @@ extension DaemonLife: WorldDaemon.Observer {
             self.result.count("failed")
             self.ledger.ended(record.id, .failed)
             self.judgeFailure(record)
-        case .all, .progress, .drained: break
+        case .all, .progress, .drained, .changed: break
         }
     }
 

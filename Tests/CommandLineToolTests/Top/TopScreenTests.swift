@@ -39,6 +39,28 @@ import Testing
         #expect(lines[23].hasPrefix(" q quit  ? keys  p pause  r resume"))
     }
 
+    @Test func withoutTheDaemonNothingLooksLive() {
+        var world = self.world(columns: 80, rows: 24)
+        world.tick()
+        world.answerLoad(ControlError(.unreachable, "gone"))
+        let lines = world.lines()
+        #expect(lines[0].contains("disconnected") && lines[5].contains(" 45% 0.98 GiB") && !lines[5].contains("/s"))
+        world.settle()
+        world.tick(3)
+        world.tick(3)
+        #expect(!world.lines()[5].contains("/s"))
+    }
+
+    @Test func aRetryingTransferSaysWhenAndWhy() {
+        var world = self.world(columns: 80, rows: 24)
+        world.records[0].state = .retrying
+        world.records[0].retry = .init(code: "overloaded", message: "status 503", attempt: 1, nextTry: 1_790_000_600)
+        world.tick()
+        world.settle()
+        #expect(world.lines()[3].hasPrefix("[1 All 3] 2 Active 1"))
+        #expect(world.lines()[5].contains("retrying: next try in 5") && world.lines()[21].contains("status 503"))
+    }
+
     @Test func theStatusSaysWhyTheSelectedTransferWaitsOrFailed() {
         var world = self.world(columns: 80, rows: 24)
         world.press(.down)

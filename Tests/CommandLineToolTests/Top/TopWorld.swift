@@ -81,6 +81,8 @@ struct TopWorld {
             switch record.state {
             case .waiting: snapshot.counts.waiting += 1
             case .active: snapshot.counts.active += 1
+            case .retrying: snapshot.counts.retrying += 1
+            case .held: snapshot.counts.held += 1
             case .paused: snapshot.counts.paused += 1
             case .finished: snapshot.counts.finished += 1
             case .failed: snapshot.counts.failed += 1

@@ -48,6 +48,7 @@ final class EventLog: Sendable {
             return self.hear { heard in for record in records { heard.bytes[record.id] = record.bytes } }
         case .all(let state, _, let count): text = "all \(state.rawValue) \(count)"
         case .drained: text = "drained"
+        case .changed(let record): text = "\(record.state.rawValue) \(record.id)"
         }
         self.hear { $0.entries.append(text) }
     }

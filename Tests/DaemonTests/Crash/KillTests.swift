@@ -118,7 +118,7 @@ struct KillTests {
     private static func end(_ daemon: DaemonUnderTest, _ paused: Set<GID>) async throws {
         let events = try await daemon.client.events(path: "/events")
         if !paused.isEmpty { try await daemon.client.perform("martlet.resume", on: .ids(paused.map(\.description))) }
-        while case let counts = try await daemon.client.counts(), counts.waiting + counts.active > 0 {
+        while case let counts = try await daemon.client.counts(), counts.waiting + counts.started > 0 {
             while let event = try await events.next(), event.name != "drained" {}
         }
         events.cancel()

@@ -115,9 +115,11 @@ struct DocumentTests {
         record.ended = 2
         let events: [ServiceEvent] = [
             .started(record), .paused(record), .removed(record), .finished(record), .failed(record), .queued(record),
-            .all(.removed, session: nil, count: 3), .progress([record]), .drained,
+            .all(.removed, session: nil, count: 3), .progress([record]), .drained, .changed(record),
         ]
         for event in events { #expect(checker.problems(event.json, "event") == []) }
+        record.retry = .init(code: "overloaded", message: "m", attempt: 1, nextTry: 2)
+        record.hold = .init(host: "h:80", reason: "errors", code: "network", cause: "c", message: "m", since: 1, nextTry: nil)
         record.failure = TransferRecord.Failure(.certificateExpired, "m")
         #expect(checker.problems(ServiceEvent.failed(record).json, "event") == [])
         #expect(events.map(\.kind) == ServiceEvent.kinds)

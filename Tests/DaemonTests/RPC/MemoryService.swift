@@ -171,6 +171,8 @@ final class MemoryService: TransferService {
                 switch record.state {
                 case .waiting: counts.waiting += 1
                 case .active: counts.active += 1
+                case .retrying: counts.retrying += 1
+                case .held: counts.held += 1
                 case .paused: counts.paused += 1
                 case .finished: counts.finished += 1
                 case .failed: counts.failed += 1

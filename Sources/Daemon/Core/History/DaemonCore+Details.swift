@@ -62,7 +62,7 @@ extension DaemonCore {
         let text: EventText =
             switch wish {
             case .paused: .paused
-            case .waits: .stopped
+            case .waits: self.waitReason(of: live.transfer.session).map { .stopped($0.text) } ?? .stopped()
             case .removed: .removed
             }
         self.history.record(id, .ended(text, bytes: live.bytes), at: self.now)

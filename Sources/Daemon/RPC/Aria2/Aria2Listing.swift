@@ -23,7 +23,7 @@ enum Aria2Listing {
         RPCMethod("aria2.getServers", Self.getServers),
         RPCMethod("aria2.tellActive") { context, arguments async throws(ControlError) in
             let keys = try arguments.keys(0)
-            return try await Self.tell([.active], 0, context.configuration.limits.page, keys, context)
+            return try await Self.tell(TransferRecord.State.started, 0, context.configuration.limits.page, keys, context)
         },
         RPCMethod("aria2.tellWaiting") { context, arguments async throws(ControlError) in
             try await Self.tell([.waiting, .paused], arguments, context)
@@ -37,7 +37,7 @@ enum Aria2Listing {
             return [
                 "downloadSpeed": Aria2Status.number(counts.rate),
                 // aria2 has no other state for transfers that wait between attempts.
-                "numActive": Self.number(counts.active + counts.held),
+                "numActive": Self.number(counts.started),
                 "numStopped": Self.number(stopped),
                 "numStoppedTotal": Self.number(max(stopped, counts.endedInAll)),
                 "numWaiting": Self.number(counts.waiting + counts.paused), "uploadSpeed": "0",
@@ -74,7 +74,7 @@ enum Aria2Listing {
     private static func getServers(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON
     {
         let record = try await context.record(try arguments.string(0))
-        guard record.state == .active else {
+        guard record.state.isStarted else {
             throw ControlError(.wrongState, "No active download for GID#\(record.id)")
         }
         let servers: [JSON] = record.urls.prefix(1)

@@ -11,7 +11,7 @@ struct Aria2Status: Sendable {
     var status: String {
         switch self.record.state {
         case .waiting: "waiting"
-        case .active: "active"
+        case .active, .retrying, .held: "active"
         case .paused: "paused"
         case .finished: "complete"
         case .failed: "error"
@@ -56,7 +56,7 @@ struct Aria2Status: Sendable {
 
     /// The URLs; the first one is marked as used if the transfer runs, finished or failed.
     var uris: JSON {
-        let isUsed = self.record.state == .active || self.record.state == .finished || self.record.state == .failed
+        let isUsed = self.record.state.isStarted || self.record.state == .finished || self.record.state == .failed
         return .array(
             self.record.urls.enumerated()
                 .map { index, url in
@@ -84,7 +84,7 @@ struct Aria2Status: Sendable {
             members.append(JSON.Member(name, value))
         }
         let record = self.record
-        let isActive = record.state == .active
+        let isActive = record.state.isStarted
         add("bitfield", self.bitfield.map { .string($0) })
         add("completedLength", Self.number(record.bytes))
         add("connections", Self.number(isActive ? Int64(record.connections) : 0))

@@ -20,7 +20,9 @@ enum Aria2Notification: String, CaseIterable {
 
 extension ServiceEvent {
     /// The names of all kinds of events in `/events` and `martlet.subscribe`.
-    static let kinds = ["started", "paused", "removed", "finished", "failed", "queued", "all", "progress", "drained"]
+    static let kinds = [
+        "started", "paused", "removed", "finished", "failed", "queued", "all", "progress", "drained", "changed",
+    ]
 
     /// The name of the event's kind.
     var kind: String { Self.kinds[self.interest.rawValue.trailingZeroBitCount] }
@@ -30,7 +32,7 @@ extension ServiceEvent {
         let kind = JSON.string(self.kind)
         return switch self {
         case .started(let record), .paused(let record), .removed(let record), .finished(let record),
-            .failed(let record), .queued(let record):
+            .failed(let record), .queued(let record), .changed(let record):
             ["kind": kind, "transfer": record.json]
         case .progress(let records): ["kind": kind, "transfers": .array(records.map(\.json))]
         case .all(let state, let session, let count):
@@ -50,7 +52,7 @@ extension ServiceEvent {
         case .removed(let record): Self.message(.stop, record)
         case .finished(let record): Self.message(.complete, record)
         case .failed(let record): Self.message(.error, record)
-        case .queued, .all, .progress, .drained: nil
+        case .queued, .all, .progress, .drained, .changed: nil
         }
     }
 

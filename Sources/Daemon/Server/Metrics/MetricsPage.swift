@@ -18,7 +18,7 @@ enum MetricsPage {
     ) -> String {
         var page = PrometheusText()
         let states = [
-            ("waiting", counts.waiting), ("active", counts.active), ("held", counts.held),
+            ("waiting", counts.waiting), ("active", counts.active), ("retrying", counts.retrying), ("held", counts.held),
             ("paused", counts.paused), ("finished", counts.finished), ("failed", counts.failed),
             ("removed", counts.removed),
         ]

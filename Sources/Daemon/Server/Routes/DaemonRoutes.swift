@@ -59,7 +59,7 @@ struct DaemonRoutes: Sendable {
     @Sendable
     private func metrics(_ request: RoutedRequest) async -> Response {
         if let refusal = self.server.refusal(of: request) { return refusal }
-        let query = ListQuery(states: [.active], limit: self.server.configuration.limits.page)
+        let query = ListQuery(states: TransferRecord.State.started, limit: self.server.configuration.limits.page)
         let active = (try? await self.server.service.list(query)) ?? []
         let text = MetricsPage.text(
             counts: self.server.service.counts,

@@ -17,8 +17,9 @@ const sorts = { queue: undefined, added: true, name: false, size: true };
 /** The actions: method, key, possible states, whether confirmed. */
 const actions = [
 	{ method: "pause", key: "p", states: ["waiting", "active", "retrying", "held"] },
-	{ method: "resume", key: "r", states: ["paused", "held"] },
-	{ method: "retry", key: "t", states: ["failed", "removed"] },
+	{ method: "resume", key: "r", states: ["paused"] },
+	// A transfer that waits for its next attempt is tried at once.
+	{ method: "retry", key: "t", states: ["retrying", "held", "failed", "removed"] },
 	{ method: "remove", key: "Delete", states: ["waiting", "active", "retrying", "held", "paused"], isConfirmed: true },
 	{ method: "forget", key: "f", states: ended, isConfirmed: true },
 ];
