@@ -461,6 +461,7 @@ def see(page, handle, name, text, seconds=20):
 def check_tabs(page, server):
     """Eight tabs share one event stream, also when the leading one freezes, crashes or is closed."""
     driver, daemon = page.driver, page.daemon
+    daemon.clear()
     handles = tabs_open(page, 8)
     for handle in handles:
         driver.switch_to.window(handle)
@@ -504,11 +505,11 @@ def check_tabs(page, server):
             driver.switch_to.window(handle)
             driver.close()
     driver.switch_to.window(first)
-    daemon.call("remove", all=True)
 
 
 def check_silence(page, server):
     """A daemon that does not respond: calls end, and nothing looks live."""
+    page.daemon.clear()
     page.daemon.add(f"{server.base}/slow/silent.bin")
     until(lambda: "/s" in (page.row("silent.bin") or [""] * 4)[3], "it runs")
     page.script("""
@@ -651,9 +652,31 @@ def check_states(page):
     until(lambda: page.find("#app").is_displayed(), "the page opens again")
 
 
+def check_waiting(page, server):
+    """What real transfers wait for, without reading the page again."""
+    page.daemon.clear()
+    page.daemon.add(f"{server.base}/slow/hours.bin")
+    until(lambda: "/s" in (page.row("hours.bin") or [""] * 4)[3], "a transfer runs")
+    later = [(time.localtime().tm_hour + hours) % 24 for hours in (3, 4)]
+    page.daemon.call("schedule", start=f"{later[0]:02}:00", end=f"{later[1]:02}:00")
+    until(lambda: page.has("hours.bin", "Waiting") and "the schedule" in page.row("hours.bin")[2], "the schedule stops it")
+    expect("/s" not in page.row("hours.bin")[3], "then it has no rate")
+    page.daemon.call("schedule")
+    until(lambda: page.has("hours.bin", "Active"), "and lets it run again")
+    other = server.base.replace("127.0.0.1", "127.0.0.2").rsplit(":", 1)[0]
+    page.daemon.add(f"{other}:9/refused.bin", f"{server.base}/busy/busy.bin")
+    until(lambda: page.has("refused.bin", "Held") and "connection refused, next try in" in page.row("refused.bin")[2],
+          "a host that refuses connections is named, with the cause and the time")
+    until(lambda: page.has("busy.bin", "Retrying") or page.has("busy.bin", "Held"), "so is one that is overloaded")
+    until(lambda: re.search(r"next try in (5:00|4:5)", page.row("busy.bin")[2]), f"with its time: {page.row('busy.bin')}")
+    page.axe("waiting transfers")
+    page.daemon.call("remove", ids=[one["id"] for one in page.daemon.call("list", states=["retrying", "held"])])
+
+
 def check_table(page, server):
     """Columns, actions with a selection, moving several rows, a search without hits, and the plot."""
     names = lambda: [row[0] for row in page.rows()]
+    page.daemon.clear()
     page.daemon.add(f"{server.base}/slow/plot.bin")
     page.press_state("paused")
     page.daemon.add(*[f"http://{host}.example/m{number}.bin" for number, host in enumerate("dbca")], paused=True)
@@ -940,7 +963,7 @@ def main():
     binary, only = os.path.abspath(sys.argv[1]), [word for word in sys.argv[2:] if not word.startswith("-")]
     if "--quick" in sys.argv:
         only = ["strings", "access", "adding", "repair", "keyboard", "filters", "sessions", "hostile", "drop",
-                "table", "states", "narrow", "origins"]
+                "table", "states", "waiting", "narrow", "origins"]
     steps = {
         "strings": lambda: check_strings(FOLDER, SCRIPTS, [f"{FOLDER}/index.html"]),
         "access": lambda: check_access(page),
@@ -955,6 +978,7 @@ def main():
         "values": lambda: check_values(page, server),
         "table": lambda: check_table(page, server),
         "states": lambda: check_states(page),
+        "waiting": lambda: check_waiting(page, server),
         "tabs": lambda: check_tabs(page, server),
         "silence": lambda: check_silence(page, server),
         "restart": lambda: check_restart(page, server),

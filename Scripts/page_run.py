@@ -21,13 +21,18 @@ BODY = os.urandom(3 << 20)
 
 
 class Files(http.server.BaseHTTPRequestHandler):
-    """/fast… at once, /slow… at 400 KB/s, /missing… not at all; ranges from a start on."""
+    """/fast… at once, /slow… at 400 KB/s, /missing… and /busy… not at all; ranges from a start on."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         if self.path.startswith("/missing"):
             self.send_response(404)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        if self.path.startswith("/busy"):
+            self.send_response(503)
+            self.send_header("Retry-After", "600")
             self.send_header("Content-Length", "0")
             return self.end_headers()
         first = 0
@@ -162,6 +167,11 @@ class Daemon:
 
     def add(self, *urls, **more):
         return self.call("add", entries=[{"urls": [url], **more} for url in urls])
+
+    def clear(self):
+        """Removes all transfers, also from the history."""
+        self.call("remove", all=True)
+        self.call("forget", all=True)
 
     def remove(self):
         self.stop()

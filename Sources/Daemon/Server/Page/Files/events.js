@@ -147,7 +147,7 @@ export class Events {
 		if (news) {
 			this.hasHeard = true;
 			if (!this.leading) this.take(news);
-		} else if (this.leading && asks === "state" && this.state) {
+		} else if (this.leading && asks === "state") {
 			this.channel.postMessage({ news: { state: this.state } });
 		} else if (this.leading && asks) {
 			this.stream.check();
@@ -162,7 +162,8 @@ export class Events {
 
 	take({ state, event }) {
 		if (event) return this.event(event);
-		if (state === this.state) return;
+		// A leading tab that has not connected yet reports no state.
+		if (!state || state === this.state) return;
 		this.state = state;
 		this.actions[state]();
 	}
