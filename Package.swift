@@ -143,7 +143,10 @@ let package = Package(
             ],
             resources: pageFiles(
                 "Server/Page/Files",
-                ["index.html", "daemon.css", "app.js", "client.js", "dialogs.js", "list.js"]
+                [
+                    "index.html", "daemon.css", "add.js", "app.js", "client.js", "details.js", "dialogs.js", "drag.js",
+                    "events.js", "icons.js", "list.js", "plot.js", "rows.js", "transfer.js",
+                ]
                     + ["en", "ja", "zh"].map { "strings.\($0).js" }
             ),
             swiftSettings: settings

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import sys
 import threading
@@ -21,7 +22,8 @@ from page_checks import EVIL, AnyPage, check_origins, check_strings, expect, fig
 from page_run import BODY, Daemon, Firefox, Server, browser
 
 FOLDER = "Sources/Daemon/Server/Page/Files"
-SCRIPTS = ("app.js", "client.js", "dialogs.js", "list.js")
+SCRIPTS = ("add.js", "app.js", "client.js", "details.js", "dialogs.js", "drag.js", "events.js", "list.js", "plot.js", "rows.js",
+           "transfer.js")
 # The failed requests of the checks of tokens and restarts.
 HARMLESS = r"400|401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK"
 
@@ -39,11 +41,13 @@ class Page(AnyPage):
         return self
 
     def rows(self):
-        """The visible rows: name, state, second line and quantities, from the top."""
+        """The visible rows: name, state with share, origin and reason, size with rate and time left, from the top."""
         return self.script("""
+            const text = (row, ...names) => names.map((name) => row.querySelector(name).textContent).filter(Boolean).join(' ');
             return [...document.querySelectorAll('.row:not([hidden])')]
               .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
-              .map((row) => [...row.querySelectorAll('p > span')].map((span) => span.textContent))""")
+              .map((row) => [text(row, '.name'), text(row, '.state', '.part2'), text(row, '.tag', '.host', '.note'),
+                text(row, '.sizes')])""")
 
     def row(self, name):
         return next((row for row in self.rows() if row[0] == name), None)
@@ -59,7 +63,7 @@ class Page(AnyPage):
         """Makes a row the selected one by a click."""
         self.script("""
             const row = [...document.querySelectorAll('.row:not([hidden])')]
-              .find((row) => row.querySelector('span').textContent === arguments[0]);
+              .find((row) => row.querySelector('.name').textContent === arguments[0]);
             row.click(); document.querySelector('#list').focus();""", name)
 
     def search(self, text):
@@ -68,16 +72,42 @@ class Page(AnyPage):
             field.value = arguments[0]; field.dispatchEvent(new Event('input'));""", text)
 
     def button(self, text, within="#actions"):
-        return next(button for button in self.all(f"{within} button") if button.text == text)
+        return next(button for button in self.all(f"{within} button") if text in (button.text, button.get_attribute("title")))
+
+    def press_state(self, name):
+        """Shows the transfers of a state."""
+        self.script("document.querySelector(`#states [data-state='${arguments[0]}']`).click()", name)
+
+    def count(self):
+        """The number of listed transfers."""
+        return int(self.find("#list").get_attribute("aria-rowcount")) - 1
+
+    def select_all(self):
+        self.script("document.querySelector('#list').focus()")
+        self.chord(Keys.CONTROL, "a")
+
+    def arrange(self, value):
+        self.script("""
+            const menu = document.querySelector('#sort');
+            menu.value = arguments[0]; menu.dispatchEvent(new Event('change'));""", value)
 
     def toast(self):
         return self.find("#toast").text
 
-    def drag(self, source, target):
-        """Drags a row to the upper half of another one with the mouse."""
+    def leading(self):
+        """The handle of the tab that has the event stream."""
+        for handle in self.driver.window_handles:
+            with contextlib.suppress(WebDriverException):
+                self.driver.switch_to.window(handle)
+                if self.script("return 'leads' in document.body.dataset"):
+                    return handle
+        raise AssertionError("no tab has the event stream")
+
+    def drag(self, source, target, below=0):
+        """Drags a row to the upper half of another one, or further down, with the mouse."""
         tops = [row.rect["y"] + 10 for row in self.all(".row:not([hidden])")]
-        for kind, y in (("mousePressed", tops[source]), ("mouseMoved", tops[source] - 20), ("mouseMoved", tops[target]),
-                        ("mouseReleased", tops[target])):
+        for kind, y in (("mousePressed", tops[source]), ("mouseMoved", tops[source] - 20), ("mouseMoved", tops[target] + below),
+                        ("mouseReleased", tops[target] + below)):
             self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
                 "type": kind, "x": 200, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
 
@@ -85,7 +115,7 @@ class Page(AnyPage):
         """Touches points from top to bottom of the page; `None` waits for the long press."""
         for index, y in enumerate(points):
             if y is None:
-                until(lambda: self.all(".row.held"), "a long press holds the row")
+                until(lambda: self.all(".row.dragged"), "a long press holds the row")
                 continue
             self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {
                 "type": "touchStart" if index == 0 else "touchMove", "touchPoints": [{"x": 200, "y": y}]})
@@ -95,7 +125,7 @@ class Page(AnyPage):
 def check_access(page):
     """Signing in: a wrong token, the right one, a link that is used twice."""
     driver, daemon = page.driver, page.daemon
-    driver.get(f"http://127.0.0.1:{daemon.port}/")
+    driver.get(f"{daemon.base}/")
     until(lambda: page.find("#sign-in").is_displayed(), "without a cookie the page asks for the token")
     page.axe("signing in")
     page.find("#token").send_keys("wrong", Keys.ENTER)
@@ -134,7 +164,7 @@ def check_adding(page, server):
     until(lambda: page.has("one.bin", "Finished"), "a pasted URL is downloaded while one watches")
     until(lambda: re.search(r"Active \d", page.row("two.bin")[1]) and "/s" in page.row("two.bin")[3], "progress is live")
     until(lambda: re.match(r"\d+ % · 1 — Martlet", page.driver.title), "the title has the share and the count")
-    until(lambda: "KiB/s" in page.find("#rate").text and page.find("#plot path").get_attribute("d"), "the rate is plotted")
+    until(lambda: "KiB/s" in page.find("#rate").text and page.find("#plot path + path").get_attribute("d"), "the rate is plotted")
     until(lambda: page.has("two.bin", "Finished"), "the second one finishes", 30)
     with open(os.path.join(page.daemon.files, "one.bin"), "rb") as file:
         expect(hashlib.sha256(file.read()).digest() == hashlib.sha256(BODY).digest(), "the file has the right bytes")
@@ -154,6 +184,7 @@ def check_adding(page, server):
     until(lambda: "not a URL" in page.find("#add-dialog [role=alert]").text, "a line that is no URL is refused")
     page.find("#urls").clear()
     page.find("#urls").send_keys(f"{server.base}/fast/x.bin")
+    page.find("#more > summary").click()
     fields = page.all("#add-dialog .pair input")
     fields[2].send_keys("named.bin")
     fields[3].send_keys(f"sha-256={hashlib.sha256(BODY).hexdigest()}")
@@ -171,8 +202,11 @@ def check_upload(page, server):
         file.write(BODY)
     page.find("#add").click()
     dialog = page.dialog("add-dialog")
-    dialog.find_element(By.CSS_SELECTOR, ".check input").click()
+    dialog.find_element(By.ID, "urls").send_keys(os.path.join(page.daemon.files, "none.bin"))
+    until(lambda: page.find(".offer").is_displayed(), "a path is offered as an upload")
+    page.button("Upload this file", "#add-dialog").click()
     dialog.find_element(By.ID, "urls").send_keys(f"{server.base}/put/sent.bin")
+    expect(dialog.find_element(By.ID, "path").get_attribute("value").endswith("/none.bin"), "with its path")
     for name, problem in (("none.bin", "No such file"), ("", "regular file"), ("/etc/shadow", "outside")):
         path = dialog.find_element(By.ID, "path")
         path.clear()
@@ -284,7 +318,7 @@ def check_filters(page, server):
     """States, orders and dragging."""
     page.daemon.add(*[f"{server.base}/fast/q{number}.bin" for number in range(4)], paused=True)
     until(lambda: page.has("q3.bin", "Paused"), "four are added")
-    next(one for one in page.all("#states button") if one.text.startswith("Paused")).click()
+    page.press_state("paused")
     until(lambda: [row[0] for row in page.rows()] == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], "a state filters")
     page.drag(3, 0)
     until(lambda: [row[0] for row in page.rows()] == ["q3.bin", "q0.bin", "q1.bin", "q2.bin"], "dragging moves a transfer")
@@ -294,18 +328,18 @@ def check_filters(page, server):
     page.touch(tops[0], tops[0] + 30, tops[2], tops[3])
     time.sleep(1)
     expect([row[0] for row in page.rows()][0] == "q3.bin", "a touch without a long press moves nothing")
-    page.touch(tops[0], None, tops[1] + 60, tops[3] + 40, tops[3] + 45)
+    page.touch(tops[0], None, tops[1] + 20, tops[3] + 15, tops[3] + 18)
     until(lambda: [row[0] for row in page.rows()] == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], "a long press drags by touch")
     order = [record["urls"][0][-6:] for record in page.daemon.call("list", states=["paused"])]
     expect(order == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], f"the daemon has the order: {order}")
     page.drag(3, 0)
     until(lambda: [row[0] for row in page.rows()][0] == "q3.bin", "and back with the mouse")
-    page.script("const s = document.querySelector('#sort'); s.value = 'name'; s.dispatchEvent(new Event('change'))")
+    page.arrange("name")
     until(lambda: [row[0] for row in page.rows()] == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], "sorted by name")
-    page.script("const s = document.querySelector('#sort'); s.value = 'added'; s.dispatchEvent(new Event('change'))")
+    page.arrange("added")
     until(lambda: [row[0] for row in page.rows()][0] == "q3.bin", "newest first")
-    page.script("const s = document.querySelector('#sort'); s.value = 'queue'; s.dispatchEvent(new Event('change'))")
-    page.find("#states button").click()
+    page.arrange("queue")
+    page.press_state("")
     page.find("#limits").click()
     dialog = page.dialog("limits-dialog")
     page.axe("limits")
@@ -375,7 +409,7 @@ def check_sessions(page, server):
     until(lambda: "paused" in heard, f"pausing here reaches the program: {heard}")
     page.script("const s = document.querySelector('#session'); s.value = 'sphotos'; s.dispatchEvent(new Event('change'))")
     until(lambda: [row[0] for row in page.rows()] == ["photo.raw"], "only the session's transfers are shown")
-    page.button("Select all").click()
+    page.select_all()
     page.button("Resume").click()
     until(lambda: page.has("photo.raw", "Active"), "the whole session is resumed")
     page.script("const s = document.querySelector('#session'); s.value = ''; s.dispatchEvent(new Event('change'))")
@@ -408,6 +442,293 @@ def check_hostile(page, server):
     ids = [one["id"] for one in page.daemon.call("list", states=["paused"], search="onerror")]
     expect(len(ids) == 2, "the search finds hostile names")
     page.daemon.call("remove", ids=ids)
+
+
+def tabs_open(page, number):
+    """Opens tabs until there are so many; returns their handles."""
+    driver = page.driver
+    while len(driver.window_handles) < number:
+        driver.switch_to.new_window("tab")
+        driver.get(page.daemon.base)
+    return driver.window_handles
+
+
+def see(page, handle, name, text, seconds=20):
+    page.driver.switch_to.window(handle)
+    until(lambda: page.has(name, "Active") or page.has(name, "Finished"), text, seconds)
+
+
+def check_tabs(page, server):
+    """Eight tabs share one event stream, also when the leading one freezes, crashes or is closed."""
+    driver, daemon = page.driver, page.daemon
+    daemon.clear()
+    handles = tabs_open(page, 8)
+    for handle in handles:
+        driver.switch_to.window(handle)
+        until(lambda: page.find("#app").is_displayed() and page.find("#rate").text, "eight tabs work")
+    until(lambda: daemon.events() == 1, "with one event stream")
+    daemon.add(f"{server.base}/slow/tabs.bin")
+    for handle in handles:
+        see(page, handle, "tabs.bin", "each tab sees events")
+    daemon.add(f"{server.base}/slow/calls.bin")
+    until(lambda: page.has("calls.bin", "Active"), "the last tab lists one more")
+    page.choose("calls.bin")
+    page.button("Pause").click()
+    until(lambda: page.has("calls.bin", "Paused"), "and pauses it")
+    frozen = page.leading()
+    other = next(handle for handle in handles if handle != frozen)
+    driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "frozen"})
+    daemon.add(f"{server.base}/slow/frozen.bin")
+    see(page, other, "frozen.bin", "a frozen tab is replaced", 30)
+    driver.switch_to.window(frozen)
+    driver.execute_cdp_cmd("Page.setWebLifecycleState", {"state": "active"})
+    see(page, frozen, "frozen.bin", "and follows the others after it")
+    until(lambda: daemon.events() == 1, "with one event stream again")
+    crashed = page.leading()
+    with contextlib.suppress(WebDriverException):
+        driver.execute_cdp_cmd("Page.crash", {})
+    other = next(handle for handle in handles if handle != crashed)
+    daemon.add(f"{server.base}/slow/crashed.bin")
+    see(page, other, "crashed.bin", "a crashed tab is replaced", 30)
+    with contextlib.suppress(WebDriverException):
+        driver.switch_to.window(crashed)
+        driver.close()
+    closed = page.leading()
+    driver.close()
+    first = next(handle for handle in driver.window_handles if handle != closed)
+    driver.switch_to.window(first)
+    daemon.add(f"{server.base}/slow/closed.bin")
+    see(page, first, "closed.bin", "a closed tab is replaced", 30)
+    until(lambda: daemon.events() == 1, "with one event stream at the end")
+    for handle in driver.window_handles:
+        if handle != first:
+            driver.switch_to.window(handle)
+            driver.close()
+    driver.switch_to.window(first)
+
+
+def check_silence(page, server):
+    """A daemon that does not respond: calls end, and nothing looks live."""
+    page.daemon.clear()
+    page.daemon.add(f"{server.base}/slow/silent.bin")
+    until(lambda: "/s" in (page.row("silent.bin") or [""] * 4)[3], "it runs")
+    page.script("""
+        window.realTimeout = AbortSignal.timeout;
+        AbortSignal.timeout = (time) => realTimeout.call(AbortSignal, time / 60);""")
+    page.daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        page.find("#limits").click()
+        until(lambda: "No response" in page.toast(), "a call without a response ends")
+        until(lambda: "/s" not in page.row("silent.bin")[3], "no rate is shown that was not reported for two seconds")
+        until(lambda: page.find("#rate").text in ("0 B/s", "–"), "nor a total rate")
+    finally:
+        page.daemon.process.send_signal(signal.SIGCONT)
+        page.script("AbortSignal.timeout = realTimeout")
+    until(lambda: page.has("silent.bin", "Finished"), "and it continues", 40)
+
+
+def check_drop(page):
+    """A film is never read; a list that is too large neither."""
+    page.script("""
+        window.reads = 0;
+        const text = File.prototype.text;
+        File.prototype.text = function () { reads += 1; return text.call(this); };
+        window.drop = (file) => {
+          const data = new DataTransfer();
+          data.items.add(file);
+          document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+        };
+        drop(new File([new Uint8Array(30 << 20)], 'film.mkv', {type: 'video/x-matroska'}));""")
+    dialog = page.dialog("add-dialog")
+    until(lambda: dialog.find_element(By.ID, "path").get_attribute("value") == "film.mkv", "a film is offered as an upload")
+    expect(page.script("return reads") == 0, "and is not read")
+    page.axe("a dropped film")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.script("drop(new File([new Uint8Array(3 << 20)], 'urls.txt', {type: 'text/plain'}))")
+    until(lambda: "too large" in page.toast(), "a list of 3 MiB is refused")
+    expect(page.script("return reads") == 0 and not page.all("dialog"), "and is not read either")
+
+
+def check_values(page, server):
+    """Details remain while a part of them is selected, and each value can be copied."""
+    page.daemon.add(f"{server.base}/slow/values.bin")
+    until(lambda: page.has("values.bin", "Active"), "a transfer runs")
+    page.choose("values.bin")
+    page.button("Details").click()
+    dialog = page.dialog("details")
+    page.script("""
+        const value = [...document.querySelectorAll('#details dt')].find((one) => one.textContent === 'Progress')
+          .nextElementSibling.firstChild;
+        window.chosen = value.firstChild;
+        getSelection().selectAllChildren(value);""")
+    seen = page.script("return getSelection().toString()")
+    until(lambda: page.has("values.bin", "Finished"), "its details are read again", 40)
+    time.sleep(1.2)
+    expect(page.script("return getSelection().toString()") == seen and page.script("return chosen.isConnected"),
+           "a selected value remains")
+    page.script("getSelection().removeAllRanges()")
+    until(lambda: "3.00 MiB" == page.script("return document.querySelector('#details dt + dd .value') && "
+          "[...document.querySelectorAll('#details dt')].find((one) => one.textContent === 'Progress')"
+          ".nextElementSibling.firstChild.textContent"), "without a selection it is current")
+    page.script("window.copied = []; navigator.clipboard.writeText = async (text) => copied.push(text)")
+    button = dialog.find_element(By.CSS_SELECTOR, "[aria-label='Copy: Links']")
+    page.script("arguments[0].focus()", button)
+    page.keys(Keys.ENTER)
+    until(lambda: page.script("return copied") == [f"{server.base}/slow/values.bin"], "a value is copied by the keyboard")
+    until(lambda: page.find("#announcements").get_attribute("textContent") == "Copied", "which is announced")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+
+
+STUB = """
+    const real = window.fetch, records = arguments[0];
+    window.fetch = async (url, options) => {
+      if (url !== '/jsonrpc') return real(url, options);
+      const calls = JSON.parse(options.body);
+      const answer = ({id, method, params: [query]}) => {
+        const found = records.filter((one) => !query.states?.length || query.states.includes(one.state));
+        const counts = {};
+        for (const one of records) counts[one.state] = (counts[one.state] ?? 0) + 1;
+        const result = {'martlet.list': found, 'martlet.counts': counts, 'martlet.sessions': [],
+          'martlet.rates': {interval: 2, rates: [0, 3e6, 1e6]}}[method];
+        return {id, result};
+      };
+      return new Response(JSON.stringify(Array.isArray(calls) ? calls.map(answer) : answer(calls)));
+    };"""
+
+
+def check_states(page):
+    """Every state and code in every language, without a daemon that has them."""
+    with open("Docs/json-events.md") as file:
+        table = file.read().split('<a id="reasons">')[1].split("Before November")[0]
+    codes = [code for line in table.splitlines() if line.startswith("|") for code in re.findall(r"`([a-z-]+)`", line.split("|")[2])]
+    codes.remove("reason")
+    expect(len(codes) == 31, f"the codes are known: {len(codes)}")
+    for language in ("en", "zh", "ja"):
+        with open(f"{FOLDER}/strings.{language}.js") as file:
+            text = file.read()
+        missing = [code for code in codes if not re.search(rf'"?code\.{code}"?: ".', text)]
+        expect(not missing, f"{language} has words for every code: {missing}")
+        expect(" --" not in text, f"{language} names no options of commands")
+    now = time.time()
+
+    def record(state, number, **more):
+        return {"id": f"{number:016x}", "session": None, "state": state, "waitingFor": None, "hold": None, "retry": None,
+                "urls": [f"http://h.example/{state}-{number}.bin"], "upload": None, "dir": "/", "path": None, "bytes": 10,
+                "total": 100, "rate": 0, "connections": 0, "priority": 0, "position": None, "error": None, "added": now,
+                "ended": None, "options": {}, **more}
+
+    hold = {"host": "h.example:80", "reason": "unreachable", "code": "connection-refused", "cause": "refused",
+            "message": "m", "since": now - 60, "nextTry": now + 90}
+    records = [
+        record("retrying", 1, retry={"code": "overloaded", "cause": "c", "message": "503", "attempt": 2, "nextTry": now + 599}),
+        record("held", 2, hold=hold),
+        record("waiting", 3, waitingFor="schedule"),
+        record("failed", 4, error={"code": 1, "reason": "of-the-future", "message": "words", "remedy": "use --option", "status": None}),
+        record("failed", 5, error={"code": 3, "reason": "not-found", "message": "m", "remedy": "", "status": 404}),
+        record("active", 6, rate=1000),
+    ]
+    page.driver.refresh()
+    until(lambda: page.find("#app").is_displayed(), "the page opens")
+    page.script(STUB, records)
+    page.search("x")
+    page.search("")
+    until(lambda: len(page.rows()) == 6 and all(row[2] for row in page.rows()), "the records are shown")
+    shown = {row[0].split("-")[0] + row[0][-5]: " ".join(row[1:3]) for row in page.rows()}
+    expect(re.search(r"Retrying 10 %.*the server is overloaded, next try in 9:5", shown["retrying1"]), f"retrying: {shown}")
+    expect(re.search(r"Held 10 %.*h\.example:80 unreachable since .*, connection refused, next try in 1:", shown["held2"]),
+           f"held: {shown}")
+    expect("waits for the time of the schedule" in shown["waiting3"], f"waiting: {shown}")
+    expect("words" in shown["failed4"] and "not found (404)" in shown["failed5"], f"failed: {shown}")
+    expect("--" not in str(shown), "no option of a command is named")
+    for state, number in (("retrying", 1), ("held", 1), ("failed", 2)):
+        page.press_state(state)
+        until(lambda: len(page.rows()) == number, f"{state} transfers can be chosen")
+    page.press_state("")
+    until(lambda: len(page.rows()) == 6, "and all again")
+    page.axe("all states")
+    page.driver.refresh()
+    until(lambda: page.find("#app").is_displayed(), "the page opens again")
+
+
+def check_waiting(page, server):
+    """What real transfers wait for, without reading the page again."""
+    page.daemon.clear()
+    page.daemon.add(f"{server.base}/slow/hours.bin")
+    until(lambda: "/s" in (page.row("hours.bin") or [""] * 4)[3], "a transfer runs")
+    later = [(time.localtime().tm_hour + hours) % 24 for hours in (3, 4)]
+    page.daemon.call("schedule", start=f"{later[0]:02}:00", end=f"{later[1]:02}:00")
+    until(lambda: page.has("hours.bin", "Waiting") and "the schedule" in page.row("hours.bin")[2], "the schedule stops it")
+    expect("/s" not in page.row("hours.bin")[3], "then it has no rate")
+    page.daemon.call("schedule")
+    until(lambda: page.has("hours.bin", "Active"), "and lets it run again")
+    other = server.base.replace("127.0.0.1", "127.0.0.2").rsplit(":", 1)[0]
+    page.daemon.add(f"{other}:9/refused.bin", f"{server.base}/busy/busy.bin")
+    until(lambda: page.has("refused.bin", "Held") and "connection refused, next try in" in page.row("refused.bin")[2],
+          "a host that refuses connections is named, with the cause and the time")
+    until(lambda: page.has("busy.bin", "Retrying") or page.has("busy.bin", "Held"), "so is one that is overloaded")
+    until(lambda: re.search(r"next try in (5:00|4:5)", page.row("busy.bin")[2]), f"with its time: {page.row('busy.bin')}")
+    page.axe("waiting transfers")
+    page.daemon.call("remove", ids=[one["id"] for one in page.daemon.call("list", states=["retrying", "held"])])
+
+
+def check_table(page, server):
+    """Columns, actions with a selection, moving several rows, a search without hits, and the plot."""
+    names = lambda: [row[0] for row in page.rows()]
+    page.daemon.clear()
+    page.daemon.add(f"{server.base}/slow/plot.bin")
+    page.press_state("paused")
+    page.daemon.add(*[f"http://{host}.example/m{number}.bin" for number, host in enumerate("dbca")], paused=True)
+    until(lambda: names() == ["m0.bin", "m1.bin", "m2.bin", "m3.bin"], f"four are listed: {names()}")
+    expect(not page.find("#actions").is_displayed(), "without a selection there are no actions")
+    head = page.find("#heads .c-host")
+    head.find_element(By.TAG_NAME, "button").click()
+    until(lambda: names() == ["m3.bin", "m1.bin", "m2.bin", "m0.bin"], "a column sorts")
+    expect(head.get_attribute("aria-sort") == "ascending", "and says so")
+    page.choose("m1.bin")
+    expect(page.find("#actions").is_displayed(), "a selection shows the actions")
+    page.chord(Keys.ALT, Keys.ARROW_UP)
+    until(lambda: "queue order" in page.find("#announcements").get_attribute("textContent"),
+          "outside of the queue's order no row moves")
+    page.keys(Keys.ESCAPE)
+    head.find_element(By.TAG_NAME, "button").click()
+    until(lambda: names() == ["m0.bin", "m2.bin", "m1.bin", "m3.bin"], "backward")
+    head.find_element(By.TAG_NAME, "button").click()
+    until(lambda: names() == ["m0.bin", "m1.bin", "m2.bin", "m3.bin"], "and in the order of the queue")
+    expect(head.get_attribute("aria-sort") == "none", "which is announced, too")
+    page.choose("m0.bin")
+    page.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    page.chord(Keys.ALT, Keys.ARROW_DOWN)
+    until(lambda: names() == ["m2.bin", "m0.bin", "m1.bin", "m3.bin"], f"selected rows move together: {names()}")
+    page.drag(1, 3, 14)
+    until(lambda: names() == ["m2.bin", "m3.bin", "m0.bin", "m1.bin"], f"also with the mouse: {names()}")
+    page.drag(3, 0)
+    until(lambda: names() == ["m0.bin", "m1.bin", "m2.bin", "m3.bin"], f"and back: {names()}")
+    page.keys(Keys.ESCAPE)
+    page.search("there is no such")
+    until(lambda: "Nothing matches “there is no such”" in page.find("#empty").text, "a search without hits says so")
+    page.search("")
+    until(lambda: names() == ["m0.bin", "m1.bin", "m2.bin", "m3.bin"], "all are listed again")
+    page.select_all()
+    until(lambda: page.find("#chosen").text == "4 selected", "all are selected")
+    page.keys(Keys.ESCAPE)
+    page.choose("m0.bin")
+    page.keys(Keys.DELETE)
+    dialog = page.dialog("confirm")
+    expect("m0.bin" in dialog.text, "removing names the file")
+    color = dialog.find_element(By.CSS_SELECTOR, "button.main").value_of_css_property("background-color")
+    expect(color == "rgba(179, 38, 30, 1)", f"and looks dangerous: {color}")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.daemon.call("remove", ids=[one["id"] for one in page.daemon.call("list", states=["paused"])])
+    page.press_state("")
+    until(lambda: re.fullmatch(r"peak .*/s, .*", page.find("#peak").text), "the plot has a peak")
+    expect("/s" in page.find("#plot .top").text and page.find("#plot .x10").text == "10 min ago", "and scales")
+    rates = page.daemon.call("rates")
+    expect(len(rates["rates"]) == 300 and max(rates["rates"]) > 0, "the daemon has measured the rates")
+    page.driver.refresh()
+    until(lambda: page.find("#peak").text.startswith("peak"), "a page that opens has the last ten minutes")
 
 
 def check_restart(page, server):
@@ -446,8 +767,28 @@ def check_news(page, server):
     page.script("localStorage.clear(); window.isAway = false")
 
 
+def check_landscape(page):
+    """A phone in landscape: rows are visible, also with a selection."""
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 568, "height": 320, "deviceScaleFactor": 1, "mobile": False})
+    time.sleep(0.3)
+    expect(page.script("return document.scrollingElement.scrollWidth") <= 568, "568 pixels need no horizontal scrolling")
+    for what in ("without", "with"):
+        height = page.script("return document.querySelector('#list').clientHeight")
+        expect(height >= 170, f"most of a landscape phone is the list, {what} a selection: {height}")
+        bottom = page.script("return document.querySelector('#list').getBoundingClientRect().bottom")
+        expect(bottom <= 320, f"which ends on the screen: {bottom}")
+        page.axe(f"landscape, {what} a selection")
+        page.script("document.querySelector('#list').focus()")
+        page.keys(Keys.HOME)
+    bar = page.find("#actions").rect
+    expect(abs(bar["y"] + bar["height"] - 320) < 2, f"the actions are a bar at the bottom: {bar}")
+    page.keys(Keys.ESCAPE)
+
+
 def check_narrow(page):
-    """320 pixels."""
+    """320 pixels, and a phone in landscape."""
+    check_landscape(page)
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                 {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False})
     time.sleep(0.3)
@@ -475,7 +816,7 @@ def check_many(page):
         page.daemon.call("add", entries=[
             {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}
             for number in range(start, start + 2000)])
-    until(lambda: page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')") >= 100_000,
+    until(lambda: page.count() >= 100_000,
           "100,000 rows are listed")
     expect(page.script("return document.querySelectorAll('.row').length") < 60, "only visible rows are elements")
     for name, step in (("slowly", 40), ("fast", 1500)):
@@ -486,7 +827,7 @@ def check_many(page):
             const tick = (now) => {
               if (last !== undefined) times.push(now - last);
               last = now;
-              if ([...list.querySelectorAll('.row:not([hidden]) span')].some((one) => one.textContent === '…')) blank += 1;
+              if ([...list.querySelectorAll('.row:not([hidden]) .name')].some((one) => one.textContent === '…')) blank += 1;
               if (times.length < 150) { list.scrollTop += step; requestAnimationFrame(tick); }
               else done([times, blank]);
             };
@@ -516,9 +857,9 @@ def check_many(page):
     page.find("#search").send_keys("file-0777 bin")
     until(lambda: page.rows() and page.rows()[0][0] == "file-077700.bin", "the search finds among 100,000")
     figures.append(f"a search among 100,000, with 0.25 s of patience for typing: {time.monotonic() - begun:.2f} s")
-    count = page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')")
+    count = page.count()
     page.search("file-07")
-    until(lambda: page.find("#list").get_attribute("aria-rowcount") == "10000", "a search of ten thousand")
+    until(lambda: page.count() == 10_000, "a search of ten thousand")
     page.script("document.querySelector('#list').focus()")
     page.keys(Keys.HOME)
     page.chord(Keys.SHIFT, Keys.END)
@@ -529,8 +870,8 @@ def check_many(page):
         page.daemon.call("add", entries=[
             {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}
             for number in range(start, start + 2000)])
-    next(one for one in page.all("#states button") if one.text.startswith("Paused")).click()
-    until(lambda: page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')") >= 140_000,
+    page.press_state("paused")
+    until(lambda: page.count() >= 140_000,
           "140,000 rows are listed, in proportion")
     page.script("document.querySelector('#list').focus()")
     page.keys(Keys.END)
@@ -541,14 +882,14 @@ def check_many(page):
     page.keys(Keys.ARROW_UP)
     until(lambda: page.find(".row.current").text.startswith("file-139998.bin"), "and an arrow the one before")
     page.keys(Keys.HOME)
-    until(lambda: page.find(".row.current").get_attribute("aria-rowindex") == "1", "Home the first one")
-    page.find("#states button").click()
+    until(lambda: page.find(".row.current").get_attribute("aria-rowindex") == "2", "Home the first one")
+    page.press_state("")
     begun = time.monotonic()
-    page.button("Select all").click()
+    page.select_all()
     page.button("Resume").click()
     until(lambda: "changed" in page.toast(), "all are resumed at once", 60)
     figures.append(f"resuming 140,000 transfers: {time.monotonic() - begun:.1f} s")
-    page.button("Select all").click()
+    page.select_all()
     page.button("Pause").click()
     until(lambda: page.daemon.call("counts")["paused"] >= 139_000, "and paused", 60)
     for parameters in ({"search": "0777"}, {"sort": "name", "offset": 50_000}, {"sort": "size", "offset": -1}):
@@ -621,7 +962,8 @@ def check_firefox(daemon, server):
 def main():
     binary, only = os.path.abspath(sys.argv[1]), [word for word in sys.argv[2:] if not word.startswith("-")]
     if "--quick" in sys.argv:
-        only = ["strings", "access", "adding", "repair", "keyboard", "filters", "sessions", "hostile", "narrow", "origins"]
+        only = ["strings", "access", "adding", "repair", "keyboard", "filters", "sessions", "hostile", "drop",
+                "table", "states", "waiting", "narrow", "origins"]
     steps = {
         "strings": lambda: check_strings(FOLDER, SCRIPTS, [f"{FOLDER}/index.html"]),
         "access": lambda: check_access(page),
@@ -632,13 +974,20 @@ def main():
         "sessions": lambda: check_sessions(page, server),
         "hostile": lambda: check_hostile(page, server),
         "news": lambda: check_news(page, server),
+        "drop": lambda: check_drop(page),
+        "values": lambda: check_values(page, server),
+        "table": lambda: check_table(page, server),
+        "states": lambda: check_states(page),
+        "waiting": lambda: check_waiting(page, server),
+        "tabs": lambda: check_tabs(page, server),
+        "silence": lambda: check_silence(page, server),
         "restart": lambda: check_restart(page, server),
         "narrow": lambda: check_narrow(page),
         "main": lambda: page.axe("the list"),
         "languages": lambda: check_other_browsers(daemon),
         "firefox": lambda: check_firefox(daemon, server),
         "many": lambda: check_many(page),
-        "origins": lambda: check_origins(driver, (f"http://127.0.0.1:{daemon.port}/",), HARMLESS),
+        "origins": lambda: check_origins(driver, (f"{daemon.base}/",), HARMLESS),
     }
     server, daemon = Server(), Daemon(binary)
     driver = None

@@ -123,6 +123,19 @@ def check_listing(page, receiver):
     page.find("#filter").send_keys(Keys.CONTROL, "a")
     page.find("#filter").send_keys(Keys.DELETE)
     until(lambda: len(page.names()) == 4, "without it, all are shown")
+    page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+    page.open(receiver.base + "docs/")
+    until(lambda: page.find("a.image").find_element(By.XPATH, "../..").find_element(By.TAG_NAME, "time").text
+          == "1970-01-01 05:30", "times are those of the browser's clock")
+    expect(page.find("th[data-t=changed]").text == "Changed", "and the heading does not say UTC")
+    page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+    page.narrow(390)
+    for cells, side in (("time", "left"), ("tbody th + td:not(:empty)", "right")):
+        places = page.script("""
+            return [...document.querySelectorAll(arguments[0])].map((one) => one.getBoundingClientRect()[arguments[1]])""",
+            cells, side)
+        expect(len(places) > 2 and max(places) - min(places) < 1, f"the rows of a phone are aligned: {cells}: {places}")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     page.select("b9.jpg", "sub/")
     until(lambda: page.find("#zip").is_displayed(), "a selection can be downloaded")
     page.axe("a listing")

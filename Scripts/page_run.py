@@ -21,13 +21,18 @@ BODY = os.urandom(3 << 20)
 
 
 class Files(http.server.BaseHTTPRequestHandler):
-    """/fast… at once, /slow… at 400 KB/s, /missing… not at all; ranges from a start on."""
+    """/fast… at once, /slow… at 400 KB/s, /missing… and /busy… not at all; ranges from a start on."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
         if self.path.startswith("/missing"):
             self.send_response(404)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        if self.path.startswith("/busy"):
+            self.send_response(503)
+            self.send_header("Retry-After", "600")
             self.send_header("Content-Length", "0")
             return self.end_headers()
         first = 0
@@ -126,6 +131,10 @@ class Daemon:
                 self.process.wait()
 
     @property
+    def base(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def state(self):
         return os.path.join(self.root, "state")
 
@@ -148,8 +157,21 @@ class Daemon:
             raise RuntimeError(answer["error"])
         return answer["result"]
 
+    def events(self):
+        """The number of open event streams."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {self.token}"})
+        text = connection.getresponse().read().decode()
+        connection.close()
+        return next(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith("martlet_server_event_streams"))
+
     def add(self, *urls, **more):
         return self.call("add", entries=[{"urls": [url], **more} for url in urls])
+
+    def clear(self):
+        """Removes all transfers, also from the history."""
+        self.call("remove", all=True)
+        self.call("forget", all=True)
 
     def remove(self):
         self.stop()

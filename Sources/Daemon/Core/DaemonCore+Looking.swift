@@ -47,6 +47,7 @@ extension DaemonCore {
         }
         self.pump()
         self.publish()
+        self.sampleRate()
         return isActive ? 0.2 : 1
     }
 

@@ -10,10 +10,12 @@ extension DaemonCore {
         let filter = self.filter(query)
         let (offset, isBackward) = query.place
         let (order, limit) = (query.order, query.limit)
+        let started = self.startedValues(order, query.session)
         let found = try await self.readRows { (reader) throws(QueueStoreError) in
             try reader.transfers(
                 matching: filter,
                 order: order,
+                started: started,
                 offset: offset,
                 limit: limit,
                 isBackward: isBackward

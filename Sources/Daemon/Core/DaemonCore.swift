@@ -38,6 +38,8 @@ package actor DaemonCore: TransferService {
     nonisolated let snapshot: Mutex<Snapshot>
     nonisolated let broadcast = EventBroadcast()
     nonisolated let outbox: ReportQueue
+    /// The total rate of the last minutes.
+    nonisolated let rates = Mutex(RateHistory())
     /// The lists that clients are reading.
     nonisolated let lists = ListBook()
     private nonisolated let signals: AsyncStream<Void>

@@ -169,6 +169,9 @@ package protocol TransferService: AnyObject, Sendable {
     /// Bytes received for the transfers that finished since the start; `nil` if not counted.
     var receivedBytes: Int64? { get }
 
+    /// The total rate during the last ten minutes; performs no I/O.
+    var rateHistory: RateHistory { get }
+
     /// Writes unsaved state and the file of the option `save-session`; returns when all earlier changes are durable.
     func save() async throws(ControlError)
 
@@ -186,6 +189,9 @@ extension TransferService {
 
     /// Received bytes are not counted by default.
     package var receivedBytes: Int64? { nil }
+
+    /// Rates are not sampled by default.
+    package var rateHistory: RateHistory { RateHistory() }
 }
 
 /// A transfer to be added, and its place.

@@ -24,9 +24,10 @@ package struct PageFile: Sendable {
     /// - Parameters:
     ///   - path: The path at which it is served; its extension (`html`, `css`, `js`, `svg`) selects the media type, and
     ///     a path without one is HTML.
-    ///   - bytes: The content.
+    ///   - bytes: The content, which is served as ``compact(_:)`` returns it.
     package init(_ path: String, _ bytes: [UInt8]) {
         self.path = path
+        let bytes = Self.compact(bytes)
         self.bytes = bytes
         self.tag = "\"\(Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8)))\""
         let type =
@@ -42,6 +43,26 @@ package struct PageFile: Sendable {
             "Content-Security-Policy": Self.contentSecurityPolicy, "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
         ]
+    }
+
+    /// Returns a file without indentation by tabs, and without comments of scripts and styles on lines of their own.
+    ///
+    /// These are an eighth of the bytes. A text over several lines must not contain such lines.
+    static func compact(_ bytes: [UInt8]) -> [UInt8] {
+        var compact: [UInt8] = []
+        compact.reserveCapacity(bytes.count)
+        var isComment = false
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let text = line.drop { $0 == UInt8(ascii: "\t") }
+            let endsComment = text.suffix(2).elementsEqual("*/".utf8)
+            if isComment || text.starts(with: "/*".utf8) {
+                isComment = !endsComment
+            } else if !text.starts(with: "//".utf8) {
+                compact += text
+                compact.append(UInt8(ascii: "\n"))
+            }
+        }
+        return compact
     }
 
     /// Returns the file, or status 304 if the client has it.

@@ -9,6 +9,7 @@ extension QueueReader {
     /// - Parameters:
     ///   - filter: The filter.
     ///   - order: The order.
+    ///   - started: The values of started transfers, for an order by them.
     ///   - offset: The number of transfers to skip.
     ///   - limit: The maximum number of transfers.
     ///   - isBackward: Whether to reverse the order.
@@ -17,20 +18,24 @@ extension QueueReader {
     package func transfers(
         matching filter: TransferFilter,
         order: TransferOrder,
+        started: [GID: Int64] = [:],
         offset: Int,
         limit: Int,
         isBackward: Bool
     ) throws(QueueStoreError) -> [StoredTransfer] {
         guard limit > 0, let (condition, arguments) = try self.condition(filter) else { return [] }
         let direction = isBackward ? "DESC" : "ASC"
-        let keys = Self.keys(order).map { "\($0) \(direction)" }.joined(separator: ", ")
+        // Values that are not known are last, in both directions.
+        let nulls = order.isOfStarted || order == .progress ? " NULLS LAST" : ""
+        let keys = Self.keys(order).map { "\($0) \(direction)\(nulls)" }.joined(separator: ", ")
+        let values: Connection.Arguments = order.isOfStarted ? [Self.text(Set(started.keys)), Self.text(started)] : []
         // Only numbers and keys of the rows that are not on the page are sorted.
         return try self.fetch(
             """
             WHERE number IN (SELECT number FROM transfers WHERE \(condition) ORDER BY \(keys) LIMIT ? OFFSET ?)
             ORDER BY \(keys)
             """,
-            arguments + [limit, max(0, offset)]
+            arguments + values + [limit, max(0, offset)] + values
         )
     }
 
@@ -96,10 +101,18 @@ extension QueueReader {
     /// The option `out`, the name that the client gave.
     private static let out = "json_extract(options, '$.out')"
 
+    /// The first URL.
+    private static let url = "iif(urls LIKE '[%', json_extract(urls, '$[0]'), urls)"
+
+    /// The value of a started transfer, or `NULL`; its arguments are the identifiers and an object with the values.
+    private static let started = """
+        iif(id IN (SELECT value FROM json_each(?)), \
+        (SELECT value FROM json_each(?) WHERE key = CAST(transfers.id AS TEXT)), NULL)
+        """
+
     /// The name of the file: that of its path, the given one, or the last component of the first URL.
     private static let name: String = {
-        let url = "iif(urls LIKE '[%', json_extract(urls, '$[0]'), urls)"
-        let file = "coalesce(path, \(Self.out), substr(\(url), 1, instr(\(url) || '?', '?') - 1))"
+        let file = "coalesce(path, \(Self.out), substr(\(Self.url), 1, instr(\(Self.url) || '?', '?') - 1))"
         // Trimming all characters but the slash from the end leaves the directory.
         return "substr(\(file), length(rtrim(\(file), replace(\(file), '/', ''))) + 1) COLLATE NOCASE"
     }()
@@ -110,6 +123,10 @@ extension QueueReader {
         case .added: ["added", "number"]
         case .name: [Self.name, "number"]
         case .size: ["coalesce(total, bytes)", "number"]
+        case .progress: ["iif(\(TransferColumns.state) = 2, 1.0, min(1.0, bytes * 1.0 / nullif(total, 0)))", "number"]
+        case .host: ["substr(\(Self.url), instr(\(Self.url), '://') + 3) COLLATE NOCASE", "number"]
+        case .state: ["coalesce(\(Self.started), \(TransferColumns.state))", "number"]
+        case .rate, .left: [Self.started, "number"]
         }
     }
 
@@ -121,6 +138,10 @@ extension QueueReader {
             pattern.unicodeScalars.append(character)
         }
         return (pattern + "%").stored
+    }
+
+    private static func text(_ values: [GID: Int64]) -> String {
+        "{" + values.map { "\"\($0.bits)\":\($1)" }.joined(separator: ",") + "}"
     }
 
     private static func text(_ ids: Set<GID>) -> String {

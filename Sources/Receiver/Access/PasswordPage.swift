@@ -26,6 +26,8 @@ struct PasswordPage {
     var purpose: Purpose
     /// The path to which the form is sent, with the base path.
     var action: String
+    /// The path of the directory of the page's files, with the base path.
+    var assets: String
     /// Where the visitor wanted to go, without the base path; `nil` to leave it out.
     var target: String?
     /// Why the page is shown again, or `nil`.
@@ -43,7 +45,8 @@ struct PasswordPage {
             // Not `no-referrer`: browsers would then submit the form with `Origin: null`, which is refused.
             "Referrer-Policy": "same-origin",
             "Content-Security-Policy":
-                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+                "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+                + "frame-ancestors 'none'",
         ]
         if case .delayed(let seconds)? = self.complaint { fields.append("Retry-After", "\(seconds)") }
         var response = Response.page(self.html(.preferred(language)), fields)
@@ -60,15 +63,17 @@ struct PasswordPage {
         let complaint =
             switch self.complaint {
             case nil: ""
-            case .wrong: "<p id=\"complaint\" role=\"alert\">\(texts.wrong)</p>\n"
-            case .delayed(let seconds): "<p id=\"complaint\" role=\"alert\">\(texts.delayed(seconds))</p>\n"
+            case .wrong: texts.wrong
+            case .delayed(let seconds): texts.delayed(seconds)
             }
+        let alert = complaint.isEmpty ? "" : "<p id=\"complaint\" class=\"bad\" role=\"alert\">\(complaint)</p>\n"
         let name =
             hasNames
-            ? "<label for=\"user\">\(texts.user)</label>\n<input id=\"user\" name=\"user\" autocomplete=\"username\" "
-                + "autocapitalize=\"none\" spellcheck=\"false\">\n" : ""
+            ? "<label class=\"field\"><span>\(texts.user)</span>\n<input id=\"user\" name=\"user\" "
+                + "autocomplete=\"username\" autocapitalize=\"none\" spellcheck=\"false\"></label>\n" : ""
         let target = self.target.map { "<input type=\"hidden\" name=\"to\" value=\"\(HTMLText.escape($0))\">\n" } ?? ""
         let described = complaint.isEmpty ? "" : " aria-describedby=\"complaint\""
+        let assets = HTMLText.escape(self.assets)
         return """
             <!DOCTYPE html>
             <html lang="\(texts.language)">
@@ -76,22 +81,17 @@ struct PasswordPage {
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title)</title>
-            <style>
-            :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
-            main { margin: 10vh auto 0; padding: 1rem; max-width: 22rem }
-            form { display: grid; gap: .5rem }
-            input, button { font: inherit; padding: .4rem .6rem; min-width: 0 }
-            button { margin-top: .5rem }
-            [role=alert] { border-left: .25rem solid light-dark(#b3261e, #f2b8b5); padding-left: .75rem }
-            </style>
+            <link rel="icon" href="\(assets)/icon.svg">
+            <link rel="stylesheet" href="\(assets)/style.css">
             </head>
             <body>
-            <main>
+            <main class="card">
+            <img src="\(assets)/icon.svg" width="32" height="32" alt="">
             <h1>\(title)</h1>
-            \(complaint)<form method="post" action="\(HTMLText.escape(self.action))">
-            \(name)<label for="password">\(isSignIn ? texts.passwordOrToken : texts.password)</label>
-            <input id="password" name="password" type="password" autocomplete="current-password" required autofocus\(described)>
-            \(target)<button type="submit">\(isSignIn ? texts.signIn : texts.open)</button>
+            \(alert)<form method="post" action="\(HTMLText.escape(self.action))">
+            \(name)<label class="field"><span>\(isSignIn ? texts.passwordOrToken : texts.password)</span>
+            <input id="password" name="password" type="password" autocomplete="current-password" required autofocus\(described)></label>
+            \(target)<div class="foot"><button class="main" type="submit">\(isSignIn ? texts.signIn : texts.open)</button></div>
             </form>
             </main>
             </body>

@@ -111,6 +111,7 @@ struct SessionRoutes {
         PasswordPage(
             purpose: .signIn(hasUserNames: self.core.access.hasUserNames),
             action: self.core.base.url("/\(Self.signIn)"),
+            assets: self.core.base.url("/\(PageAssets.directory)"),
             target: target
         )
     }

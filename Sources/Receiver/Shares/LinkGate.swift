@@ -85,6 +85,7 @@ final class LinkGate: Sendable {
         PasswordPage(
             purpose: .link,
             action: request.basePath + ShareLink.path(token: link.token),
+            assets: "\(request.basePath)/\(PageAssets.directory)",
             complaint: complaint
         )
     }

@@ -65,6 +65,57 @@ struct CoreSearchTests {
         await harness.stop()
     }
 
+    @Test("Lists are ordered by progress, host and state; what is unknown is last, in both directions")
+    func columns() async throws {
+        let harness = try await CoreHarness()
+        let ids = try await [
+            harness.add("http://c.example/1", isPaused: true), harness.add("http://A.example/2", isPaused: true),
+            harness.add("http://b.example/3", isPaused: true),
+        ]
+        let (half, quarter) = ((ids[2], Int64(50)), (ids[0], Int64(25)))
+        try await harness.core.change { (writer) throws(QueueStoreError) in
+            try writer.setProgress([half, quarter].map { (id: $0.0, bytes: $0.1, total: 100, path: nil) })
+        }
+        func order(_ order: TransferOrder, isBackward: Bool = false) async throws -> [String] {
+            try await self.names(harness) {
+                $0.order = order
+                $0.offset = isBackward ? -1 : 0
+            }
+        }
+        #expect(try await order(.host) == ["2", "3", "1"])
+        #expect(try await order(.progress) == ["1", "3", "2"])
+        #expect(try await order(.progress, isBackward: true) == ["3", "1", "2"])
+        try await harness.core.perform(.remove(deletesPartial: false), on: .ids([ids[1]]))
+        #expect(try await order(.state) == ["1", "3", "2"])
+        #expect(try await order(.state, isBackward: true) == ["2", "3", "1"])
+        await harness.stop()
+    }
+
+    @Test("Values of started transfers order a list; those without one are last, in both directions")
+    func started() async throws {
+        let harness = try await CoreHarness()
+        var ids: [GID] = []
+        for name in 1...3 { ids.append(try await harness.add("http://h.example/\(name)", isPaused: true)) }
+        let values = [ids[2]: Int64(7), ids[0]: Int64(9)]
+        func order(isBackward: Bool) async throws -> [GID] {
+            try await harness.core.read { (reader) throws(QueueStoreError) in
+                try reader.transfers(
+                    matching: TransferFilter(states: [.paused], session: nil),
+                    order: .rate,
+                    started: values,
+                    offset: 0,
+                    limit: 9,
+                    isBackward: isBackward
+                )
+                .map(\.id)
+            }
+        }
+        #expect(try await order(isBackward: false) == [ids[2], ids[0], ids[1]])
+        #expect(try await order(isBackward: true) == [ids[0], ids[2], ids[1]])
+        #expect(try await self.names(harness) { $0.order = .left }.count == 3)
+        await harness.stop()
+    }
+
     @Test("A running transfer counts as active in a search, not as waiting, and sessions are separate")
     func states() async throws {
         let gate = Gate()

@@ -31,7 +31,7 @@ struct DocumentTests {
         let schema = try Self.schema()
         let text = String(decoding: try Self.file("Docs/rpc.md"), as: UTF8.self)
         let names = RPCMethods.standard.all.map(\.name).filter { $0.hasPrefix("martlet.") }
-        #expect(names.count == 28)
+        #expect(names.count == 29)
         for name in names {
             #expect(schema["$defs"]?["\(name).params"] != nil, "\(name)")
             #expect(schema["$defs"]?["\(name).result"] != nil, "\(name)")
@@ -81,7 +81,8 @@ struct DocumentTests {
             ("martlet.show", ["ids": ["00000000000000ab"], "details": true]),
             ("martlet.list", ["states": ["paused"], "limit": 3]),
             ("martlet.list", ["search": "h/", "sort": "name", "offset": -1]),
-            ("martlet.counts", [:]), ("martlet.counts", ["search": "x", "session": .null]),
+            ("martlet.counts", [:]), ("martlet.counts", ["search": "x", "session": .null]), ("martlet.rates", [:]),
+            ("martlet.list", ["sort": "rate"]),
             ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),
             ("martlet.setPriority", ["ids": ["0000"], "priority": 3]),
             ("martlet.move", ["id": "0000", "position": 0, "how": "POS_END"]),
@@ -102,7 +103,7 @@ struct DocumentTests {
             let result = try #require(answer.result, "\(method): \(answer.json.text)")
             #expect(checker.problems(result, "\(method).result") == [])
         }
-        #expect(Set(calls.map(\.0)).count == 23)
+        #expect(Set(calls.map(\.0)).count == 24)
         #expect(!checker.problems(["changed": "1"], "martlet.pause.result").isEmpty)
     }
 

@@ -65,6 +65,6 @@ struct RPCMethods: Sendable {
     static let standard = RPCMethods([
         Aria2Adding.methods, Aria2Changing.methods, Aria2Listing.methods, Aria2Options.methods, Aria2Daemon.methods,
         SystemMethods.methods, OwnAdding.methods, OwnChanging.methods, OwnLimits.methods, OwnListing.methods,
-        OwnSessions.methods, OwnDaemon.methods,
+        OwnRates.methods, OwnSessions.methods, OwnDaemon.methods,
     ])
 }

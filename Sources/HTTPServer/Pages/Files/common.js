@@ -21,7 +21,6 @@ export function el(tag, properties = {}, ...children) {
 }
 
 let strings = {};
-let fallback = {};
 /** The language of the page: one of the available ones. */
 export let language = "en";
 
@@ -29,16 +28,14 @@ export let language = "en";
 export async function loadStrings(available, name = "strings") {
 	const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase().split("-")[0]);
 	language = wanted.find((tag) => available.includes(tag)) ?? "en";
-	const load = async (tag) => (await import(`./${name}.${tag}.js`)).default;
-	fallback = await load("en");
-	strings = language === "en" ? fallback : await load(language);
+	strings = (await import(`./${name}.${language}.js`)).default;
 	document.documentElement.lang = language === "zh" ? "zh-Hans" : language;
 }
 
 /** Returns a text of the page with its `{placeholders}` filled; `key1` replaces `key` if `n` is 1. */
 export function t(key, values = {}) {
 	const name = values.n === 1 && strings[`${key}1`] ? `${key}1` : key;
-	const text = strings[name] ?? fallback[name] ?? key;
+	const text = strings[name] ?? key;
 	return text.replace(/\{(\w+)\}/g, (_, word) => {
 		const value = values[word] ?? "";
 		return typeof value === "number" ? number(value) : String(value);
@@ -64,8 +61,8 @@ function format(key, make) {
 export const number = (value) => format("number", () => new Intl.NumberFormat(language)).format(value);
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-/** Formats a number of bytes with three digits. */
-export function bytes(count) {
+/** Formats a number of bytes with three digits, or with at most the given places. */
+export function bytes(count, most) {
 	let unit = 0;
 	let value = Math.max(0, count ?? 0);
 	while (value >= 999.5 && unit < units.length - 1) {
@@ -73,8 +70,9 @@ export function bytes(count) {
 		unit += 1;
 	}
 	const places = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-	const numbers = format(places, () => {
-		return new Intl.NumberFormat(language, { minimumFractionDigits: places, maximumFractionDigits: places });
+	const numbers = format(`${places} ${most}`, () => {
+		const minimumFractionDigits = most === undefined ? places : 0;
+		return new Intl.NumberFormat(language, { minimumFractionDigits, maximumFractionDigits: most ?? places });
 	});
 	return `${numbers.format(value)} ${units[unit]}`;
 }
@@ -139,27 +137,4 @@ export function field(label, input, hint) {
 /** Creates a checkbox with its label. */
 export function check(label, properties) {
 	return el("label", { className: "check" }, el("input", { type: "checkbox", ...properties }), label);
-}
-
-/** Asks for a confirmation; resolves to whether it was given, with the state of an optional checkbox. */
-export function confirm(title, text, action, option) {
-	return new Promise((resolve) => {
-		let answer = null;
-		const box = option && check(option, {});
-		const form = el(
-			"form",
-			{
-				submit: (event) => {
-					event.preventDefault();
-					answer = { option: box?.firstChild.checked ?? false };
-					shown.close();
-				},
-			},
-			el("p", {}, text),
-			box,
-			el("div", { className: "foot" }, el("button", { className: "main", autofocus: true }, action)),
-		);
-		const shown = dialog(title, form, "confirm");
-		shown.addEventListener("close", () => resolve(answer));
-	});
 }

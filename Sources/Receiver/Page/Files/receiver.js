@@ -19,6 +19,18 @@ const keys = {
 	changed: (row) => row.querySelector("time").dateTime,
 };
 
+/** Shows the times of rows, which the server gives in UTC, as those of this browser's clock. */
+function localize(rows) {
+	const two = (value) => String(value).padStart(2, "0");
+	for (const row of rows) {
+		const time = row.querySelector("time");
+		const at = new Date(time.dateTime);
+		const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+		time.textContent = `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
+	}
+	return rows;
+}
+
 const rowsOf = (root) => [...root.querySelectorAll("tbody tr")];
 
 /** Shows rows in order, in groups: the browser lays out only visible groups. */
@@ -66,7 +78,7 @@ async function reload() {
 	const names = new Set(chosen().map((box) => box.value));
 	const page = new DOMParser().parseFromString(await response.text(), "text/html");
 	for (const box of page.querySelectorAll("tbody input")) box.checked = names.has(box.value);
-	arrange(rowsOf(page));
+	arrange(localize(rowsOf(page)));
 	showChoice();
 }
 
@@ -84,6 +96,8 @@ function changed(isLast) {
 }
 
 function makeTable() {
+	localize(rowsOf(table));
+	table.querySelector("[data-t=changed]").textContent = t("changed");
 	for (const head of table.querySelectorAll("[data-t]")) {
 		const press = () => {
 			order = { key: head.dataset.t, isDown: head.dataset.t === order.key && !order.isDown };

@@ -4,6 +4,7 @@ export default {
 	both: "Keep both",
 	cancel: "Cancel all",
 	cancelOne: "Cancel {name}",
+	changed: "Changed",
 	close: "Close",
 	comparing: "comparing with the file there",
 	copied: "Copied",

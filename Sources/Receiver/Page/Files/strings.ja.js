@@ -4,7 +4,7 @@ export default {
 	both: "両方残す",
 	cancel: "すべて中止",
 	cancelOne: "{name} を中止",
-	changed: "更新 (UTC)",
+	changed: "更新日時",
 	close: "閉じる",
 	comparing: "既存のファイルと比較中",
 	copied: "コピーしました",

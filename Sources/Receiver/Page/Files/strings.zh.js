@@ -4,7 +4,7 @@ export default {
 	both: "保留两者",
 	cancel: "全部取消",
 	cancelOne: "取消 {name}",
-	changed: "修改时间 (UTC)",
+	changed: "修改时间",
 	close: "关闭",
 	comparing: "正在与已有文件比较",
 	copied: "已复制",

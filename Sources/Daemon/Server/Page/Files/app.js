@@ -1,74 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's page: connects the list, the dialogs and the daemon's events.
-import { announce, byID, bytes, confirm, el, loadStrings, number, rate, t, toast, translate } from "/page/common.js";
-import { call, countOf, Events, name, perform } from "/page/client.js";
-import { addDialog, detailsDialog, helpDialog, limitsDialog } from "/page/dialogs.js";
+import { announce, byID, bytes, el, loadStrings, number, t, toast, translate } from "/page/common.js";
+import { addDialog, pathIn, readLists } from "/page/add.js";
+import { call, perform } from "/page/client.js";
+import { detailsDialog } from "/page/details.js";
+import { confirm, helpDialog, limitsDialog } from "/page/dialogs.js";
+import { moveTogether } from "/page/drag.js";
+import { Events } from "/page/events.js";
+import { icon } from "/page/icons.js";
 import { TransferList } from "/page/list.js";
+import { Plot } from "/page/plot.js";
+import { connection, ended, name, namesOf, states } from "/page/transfer.js";
 
-const states = ["waiting", "active", "paused", "finished", "failed", "removed"];
-const ended = ["finished", "failed", "removed"];
-const sorts = { queue: [], added: ["added", true], name: ["name", false], size: ["size", true] };
-/** The actions: method, key, possible states, whether confirmed, whether it ends holds. */
+/** The orders of the menu, and whether they are backward; that of the queue depends on the shown states. */
+const sorts = { queue: undefined, added: true, name: false, size: true };
+/** The actions: method, key, possible states, whether confirmed. */
 const actions = [
-	{ method: "pause", key: "p", states: ["waiting", "active"] },
-	{ method: "resume", key: "r", states: ["paused"], endsHolds: true },
-	{ method: "retry", key: "t", states: ["failed", "removed"] },
-	{ method: "remove", key: "Delete", states: ["waiting", "active", "paused"], isConfirmed: true },
+	{ method: "pause", key: "p", states: ["waiting", "active", "retrying", "held"] },
+	{ method: "resume", key: "r", states: ["paused"] },
+	// A transfer that waits for its next attempt is tried at once.
+	{ method: "retry", key: "t", states: ["retrying", "held", "failed", "removed"] },
+	{ method: "remove", key: "Delete", states: ["waiting", "active", "retrying", "held", "paused"], isConfirmed: true },
 	{ method: "forget", key: "f", states: ended, isConfirmed: true },
 ];
 
 let list;
+let plot;
+let events;
 let counts = {};
 let running = [];
-let hasProgress = false;
 
-// The counts, the title and the plot.
+// The counts, the title and the actions.
 
 function showCounts(found) {
 	if (found) counts = found;
+	const all = states.reduce((sum, one) => sum + (counts[one] ?? 0), 0);
 	for (const button of byID("states").children) {
-		const state = button.dataset.state;
-		const n = state ? countOf(counts, state) : states.reduce((sum, one) => sum + countOf(counts, one), 0);
-		button.lastChild.textContent = ` ${number(n ?? 0)}`;
+		const { state } = button.dataset;
+		const n = state ? (counts[state] ?? 0) : all;
+		button.lastChild.textContent = number(n);
+		// Exceptional states have a button while there are such transfers.
+		const isRare = ["retrying", "held", "removed"].includes(state);
+		button.hidden = isRare && n === 0 && button.getAttribute("aria-pressed") !== "true";
 	}
 	const n = list?.count() ?? 0;
-	for (const button of byID("actions").querySelectorAll("button[data-needs]")) button.disabled = n === 0;
-	byID("chosen").textContent = n ? t("selected", { n }) : "";
-	const unfinished = countOf(counts, "waiting") + countOf(counts, "active");
-	const held = counts.held > 0 ? t("held", { n: counts.held }) : "";
-	byID("summary").textContent = t("summary", { active: counts.active ?? 0, waiting: counts.waiting ?? 0 }) + held;
+	byID("actions").hidden = n === 0;
+	byID("app").classList.toggle("chosen", n > 0);
+	if (n > 0) {
+		byID("chosen").textContent = t("selected", { n });
+		const chosen = list.selectedStates;
+		for (const { method, states: possible } of actions) {
+			byID(`do-${method}`).disabled = connection.isLost || (chosen && !possible.some((state) => chosen.has(state)));
+		}
+	}
+	const unfinished = ["waiting", "active", "retrying", "held"].reduce((sum, state) => sum + (counts[state] ?? 0), 0);
 	const total = running.reduce((sum, one) => sum + Math.max(0, one.total ?? 0), 0);
 	const part = running.reduce((sum, one) => sum + (one.total > 0 ? one.bytes : 0), 0);
 	const percent = total > 0 ? `${Math.floor((100 * part) / total)} % · ` : "";
-	document.title = unfinished > 0 ? `${percent}${number(unfinished)} — Martlet` : "Martlet";
-}
-
-const seconds = 300;
-const rates = [];
-
-function plot() {
-	if (!hasProgress) running = [];
-	hasProgress = false;
-	const now = running.reduce((sum, one) => sum + one.rate, 0);
-	rates.push(now);
-	if (rates.length > seconds) rates.shift();
-	const most = Math.max(...rates, 1);
-	const line = rates.map((value, index) => `${seconds - rates.length + index + 1} ${(33 - (value / most) * 31).toFixed(1)}`);
-	const first = seconds - rates.length + 1;
-	byID("plot").firstElementChild.setAttribute("d", `M${first} 34L${line.join("L")}L${seconds} 34Z`);
-	byID("rate").textContent = rate(now);
-	byID("plot").setAttribute("aria-label", t("plot", { now: rate(now), most: rate(most === 1 ? 0 : most) }));
+	const title = unfinished > 0 ? `${percent}${number(unfinished)} — Martlet` : "Martlet";
+	document.title = connection.isLost ? "⚠ Martlet" : title;
 }
 
 // The events.
 
 let refreshing;
-/** Reads the list again soon: many changes at once cost one reading. */
+/** Reads the list again soon: many changes at once cost one reading, and a hidden tab reads rarely. */
 function refreshSoon() {
 	refreshing ??= setTimeout(() => {
 		refreshing = undefined;
-		list.refresh().catch(failed);
-	}, Math.max(400, list.cost * 6));
+		if (!connection.isLost) list.refresh().catch(failed);
+	}, Math.max(document.hidden ? 5000 : 400, list.cost * 6));
 }
 
 const news = [];
@@ -87,40 +88,48 @@ function tellNews() {
 function handle(event) {
 	if (event.kind === "progress") {
 		running = event.transfers;
-		hasProgress = true;
+		plot.progress(running);
 		list.update(running);
 		showCounts();
 		return;
 	}
-	if (event.transfer) {
-		list.update([event.transfer]);
-		const { session } = event.transfer;
+	const { transfer } = event;
+	if (transfer) {
+		list.update([transfer]);
+		if (transfer.state !== "active") running = running.filter((one) => one.id !== transfer.id);
+		const { session } = transfer;
 		if (session !== null && !list.programs.has(session)) {
 			list.programs.set(session, null);
 			showSessions().catch(failed);
 		}
 		if (event.kind === "finished" || event.kind === "failed") {
-			running = running.filter((one) => one.id !== event.transfer.id);
-			news.push(t(`news.${event.kind}`, { name: name(event.transfer), size: bytes(event.transfer.bytes) }));
+			news.push(t(`news.${event.kind}`, { name: name(transfer), size: bytes(transfer.bytes) }));
 			newsTimer ??= setTimeout(tellNews, 1000);
 		}
 	}
 	refreshSoon();
 }
 
+function showConnection(isLost) {
+	connection.isLost = isLost;
+	if (isLost) running = [];
+	byID("app").classList.toggle("lost", isLost);
+	byID("lost").textContent = isLost ? t("lost") : "";
+	byID("lost").hidden = !isLost || byID("app").hidden;
+	list.schedule();
+	plot.showRate();
+	showCounts();
+}
+
 async function connected() {
 	const wasLost = !byID("lost").hidden;
-	byID("lost").hidden = true;
 	byID("sign-in").hidden = true;
 	byID("app").hidden = false;
+	showConnection(false);
+	plot.load().catch(() => {});
 	await showSessions();
 	await list.refresh();
 	if (wasLost) toast(t("connectedAgain"));
-}
-
-function lost() {
-	byID("lost").textContent = t("lost");
-	byID("lost").hidden = byID("app").hidden;
 }
 
 function signedOut() {
@@ -131,6 +140,7 @@ function signedOut() {
 
 function failed(error) {
 	toast(error.message);
+	if (error.reason === "unauthorized") events.check();
 }
 
 // The tools.
@@ -156,11 +166,13 @@ function chosenSession() {
 
 async function act(action) {
 	const n = list.count();
-	if (n === 0) return;
+	if (n === 0 || byID(`do-${action.method}`).disabled) return;
 	let more = {};
 	if (action.isConfirmed) {
+		const names = list.isAllSelected ? [] : namesOf(await list.selection());
 		const option = action.method === "remove" ? t("deletePartial") : undefined;
-		const answer = await confirm(t(action.method), t(`${action.method}Question`, { n }), t(action.method), option);
+		const question = { title: t(action.method), text: t(`${action.method}Question`, { n }), action: t(action.method) };
+		const answer = await confirm({ ...question, names, option });
 		byID("list").focus();
 		if (!answer) return;
 		if (option) more = { deletePartial: answer.option };
@@ -175,8 +187,7 @@ async function act(action) {
 			changed += (await call(action.method, selection)).changed;
 		}
 	} else {
-		const isPossible = ({ state, hold }) => !state || action.states.includes(state) || (action.endsHolds && hold);
-		const records = (await list.selection()).filter(isPossible);
+		const records = (await list.selection()).filter(({ state }) => !state || action.states.includes(state));
 		changed = records.length ? await perform(action.method, records.map((one) => one.id), more) : 0;
 	}
 	toast(t("changed", { n: changed }));
@@ -184,53 +195,73 @@ async function act(action) {
 	await list.refresh();
 }
 
-async function move(record, target, isAfter) {
-	const [from, to] = await call("show", { ids: [record.id, target.id] });
-	if (from.position === null || to.position === null || from.session !== to.session) return toast(t("notMoved"));
-	const position = to.position + (isAfter ? 1 : 0) - (from.position < to.position ? 1 : 0);
-	await call("move", { id: record.id, position, how: "POS_SET" });
-	announce(t("moved", { name: name(record), place: position + 1 }));
+async function move(transfers, target, isAfter) {
+	const place = await moveTogether(transfers, target, isAfter);
+	if (place === null) return toast(t("notMoved"));
+	announce(t("moved", { name: name(transfers[0]), place: place + 1 }));
 	return list.refresh();
+}
+
+/** Shows an order in the menu, which has those of the columns only while they are chosen. */
+function sort(key, isBackward) {
+	const menu = byID("sort");
+	menu.querySelector("[data-column]")?.remove();
+	if (!(key in sorts) || (key !== "queue" && sorts[key] !== isBackward)) {
+		menu.append(el("option", { value: key, "data-column": "" }, `${t(`column.${key}`)} ${isBackward ? "↓" : "↑"}`));
+	}
+	menu.selectedIndex = [...menu.options].findLastIndex(({ value }) => value === key);
+	list.show({ sort: key, isBackward: isBackward ?? ended.includes(list.query.states[0]) }).catch(failed);
+}
+
+function showState(button) {
+	for (const other of byID("states").children) other.setAttribute("aria-pressed", other === button);
+	const { state } = button.dataset;
+	const isBackward = list.query.sort === "queue" ? ended.includes(state) : list.query.isBackward;
+	list.show({ states: state ? [state] : [], isBackward }).catch(failed);
+}
+
+/** Creates a button with an icon and a text, which narrow screens may hide. */
+function iconButton(key, properties) {
+	const button = el("button", { "aria-label": t(key), title: t(key), ...properties }, el("span", {}, t(key)));
+	button.prepend(icon(key));
+	return button;
 }
 
 function makeTools() {
 	for (const state of ["", ...states]) {
-		const press = () => {
-			for (const other of byID("states").children) other.setAttribute("aria-pressed", other === button);
-			list.show({ states: state ? [state] : [], isBackward: isBackward(state) }).catch(failed);
-		};
-		const button = el("button", { "aria-pressed": state === "", click: press }, t(state ? `state.${state}` : "all"), el("span"));
+		const button = el(
+			"button",
+			{ "aria-pressed": state === "", click: () => showState(button) },
+			el("span", {}, t(state ? `state.${state}` : "all")),
+			" ",
+			el("span", { className: "count" }),
+		);
 		button.dataset.state = state;
 		byID("states").append(button);
 	}
 	byID("sort").append(...Object.keys(sorts).map((value) => el("option", { value }, t(`sort.${value}`))));
-	byID("sort").addEventListener("change", () => {
-		list.show({ sort: byID("sort").value, isBackward: isBackward(list.query.states[0]) }).catch(failed);
-	});
+	byID("sort").addEventListener("change", () => sort(byID("sort").value, sorts[byID("sort").value]));
 	byID("session").addEventListener("change", () => list.show({ session: chosenSession() }).catch(failed));
 	let typing;
 	byID("search").addEventListener("input", () => {
 		clearTimeout(typing);
 		typing = setTimeout(() => list.show({ search: byID("search").value.trim() }).catch(failed), 250);
 	});
-	const button = (text, key, click) => {
-		return el("button", { "data-needs": "", "aria-keyshortcuts": key, disabled: true, click }, text);
+	const button = (key, shortcut, click) => {
+		return iconButton(key, { id: `do-${key}`, "aria-keyshortcuts": shortcut, className: key, click });
 	};
 	byID("actions").append(
-		el("button", { click: () => list.selectAll() }, t("selectAll")),
-		...actions.map((action) => button(t(action.method), action.key, () => act(action).catch(failed))),
-		button(t("details"), "Enter", () => openChosen().catch(failed)),
-		el("span", { id: "chosen", className: "soft" }),
+		button("close", "Escape", () => list.select([])),
+		el("span", { id: "chosen" }),
+		...actions.map((action) => button(action.method, action.key, () => act(action).catch(failed))),
+		button("details", "Enter", () => openChosen().catch(failed)),
+		button("selectAll", "Control+A", () => list.selectAll()),
 	);
-	byID("add").addEventListener("click", () => openAdd());
-	byID("limits").addEventListener("click", () => limitsDialog({ failed, signOut }).catch(failed));
-	byID("help").addEventListener("click", helpDialog);
-}
-
-/** Ended transfers begin with the last end, the queue with its first transfer. */
-function isBackward(state) {
-	const [, isDescending] = sorts[byID("sort").value];
-	return isDescending ?? ended.includes(state);
+	byID("buttons").append(
+		iconButton("add", { id: "add", className: "main", click: () => openAdd() }),
+		iconButton("limits", { id: "limits", click: () => limitsDialog({ signOut }).catch(failed) }),
+		iconButton("help", { id: "help", click: helpDialog }),
+	);
 }
 
 async function openChosen() {
@@ -239,15 +270,16 @@ async function openChosen() {
 }
 
 function openDetails(id) {
-	detailsDialog(id, { failed, changed: refreshSoon }).catch(failed);
+	detailsDialog(id, { changed: refreshSoon }).catch(failed);
 }
 
-function openAdd(text = "") {
-	addDialog(text, { added: (n) => toast(t("added", { n })) });
+function openAdd(what = {}) {
+	addDialog(what, { added: (n) => toast(t("added", { n })) });
 }
 
 async function signOut() {
-	await fetch("/page/session", { method: "DELETE" });
+	await fetch("/page/session", { method: "DELETE", signal: AbortSignal.timeout(10000) }).catch(() => {});
+	events.check();
 	location.reload();
 }
 
@@ -259,16 +291,23 @@ function pressed(event) {
 	const action = event.target.closest("#list") && actions.find(({ key }) => key === event.key);
 	if (action) act(action).catch(failed);
 	else if (event.key === "n") openAdd();
-	else if (event.key === "/") byID("search").focus();
+	else if (event.key === "/") search();
 	else if (event.key === "?") helpDialog();
 	else return;
 	event.preventDefault();
 }
 
+/** Goes to the search, in whose place a selection shows its actions. */
+function search() {
+	list.select([]);
+	byID("search").focus();
+}
+
 function pasted(event) {
 	if (document.querySelector("dialog") || event.target.matches?.("input, textarea") || byID("app").hidden) return;
 	const text = event.clipboardData.getData("text");
-	if (/https?:\/\//i.test(text)) openAdd(text);
+	if (/https?:\/\//i.test(text)) openAdd({ text });
+	else if (pathIn(text)) openAdd({ path: pathIn(text) });
 }
 
 async function dropped(event) {
@@ -276,9 +315,15 @@ async function dropped(event) {
 	if (document.querySelector("dialog")) return;
 	event.preventDefault();
 	if (byID("app").hidden) return;
-	const files = await Promise.all([...event.dataTransfer.files].map((file) => file.text()));
-	const text = files.join("\n") || event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text");
-	if (text) openAdd(text);
+	const { dataTransfer } = event;
+	const links = dataTransfer.getData("text/uri-list") || dataTransfer.getData("text");
+	const { text, others } = await readLists(dataTransfer.files);
+	// A browser reveals the name of a file, and some its path; the daemon reads it on its own machine.
+	const path = pathIn(links) || others[0]?.name;
+	if (text) openAdd({ text });
+	else if (others.length && path) openAdd({ path, hint: t("pathHelp") });
+	else if (pathIn(links)) openAdd({ path });
+	else if (links) openAdd({ text: links });
 }
 
 async function start() {
@@ -288,19 +333,23 @@ async function start() {
 		open: openDetails,
 		changed: showCounts,
 		move: (...all) => move(...all).catch(failed),
+		sorted: sort,
 		failed,
 	});
 	makeTools();
+	plot = new Plot();
 	byID("expired").hidden = location.search !== "?expired";
 	history.replaceState(null, "", "/");
-	const events = new Events({ event: handle, connected: () => connected().catch(failed), lost, signedOut });
+	const lost = () => showConnection(true);
+	events = new Events({ event: handle, connected: () => connected().catch(failed), lost, signedOut });
 	byID("sign-in").addEventListener("submit", async (event) => {
 		event.preventDefault();
 		byID("wrong").textContent = "";
 		const body = JSON.stringify({ token: byID("token").value });
-		const response = await fetch("/page/session", { method: "POST", body }).catch(() => null);
+		const request = fetch("/page/session", { method: "POST", body, signal: AbortSignal.timeout(10000) });
+		const response = await request.catch(() => null);
 		if (response?.ok) return events.start();
-		byID("wrong").textContent = t(response ? "wrongToken" : "unreachable");
+		byID("wrong").textContent = t(response ? "wrongToken" : "refusal.unreachable");
 		return byID("token").select();
 	});
 	document.addEventListener("keydown", pressed);
@@ -311,8 +360,12 @@ async function start() {
 	});
 	document.addEventListener("dragleave", (event) => event.relatedTarget ?? document.body.classList.remove("drop"));
 	document.addEventListener("drop", (event) => dropped(event).catch(failed));
-	plot();
-	setInterval(plot, 1000);
+	document.addEventListener("visibilitychange", () => document.hidden || refreshSoon());
+	setInterval(() => {
+		if (connection.isLost || document.hidden) return;
+		running = plot.current > 0 ? running : [];
+		if (list.isDoubtful) refreshSoon();
+	}, 2000);
 	events.start();
 }
 

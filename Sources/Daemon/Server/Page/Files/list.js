@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of transfers: the daemon filters, sorts and pages; only the visible rows are elements.
-import { announce, byID, el, t } from "/page/common.js";
-import { call, countOf, host, name, note, quantities, share } from "/page/client.js";
+import { announce, byID, t } from "/page/common.js";
+import { call } from "/page/client.js";
+import { Drag } from "/page/drag.js";
+import { columns, makeHeads, Row, rowHeight, wide } from "/page/rows.js";
+import { connection, states } from "/page/transfer.js";
 
-const rowHeight = 62;
 const pageSize = 100;
 const mostPages = 40;
 /** The height beyond which browsers place elements wrongly; a longer list is scrolled in proportion. */
@@ -11,8 +13,8 @@ const mostHeight = 8_000_000;
 
 /** Shows the transfers of a query in `#list`. */
 export class TransferList {
-	constructor({ open, changed, move, failed }) {
-		Object.assign(this, { open, changed, move, failed });
+	constructor({ open, changed, move, sorted, failed }) {
+		Object.assign(this, { open, changed, move, sorted, failed });
 		this.grid = byID("list");
 		this.space = byID("space");
 		this.query = { states: [], sort: "queue", isBackward: false, search: "", session: undefined };
@@ -25,18 +27,17 @@ export class TransferList {
 		/** The milliseconds that the last reading took; the page reads expensive lists less often. */
 		this.cost = 0;
 		this.clear();
+		byID("heads").append(...makeHeads((key) => this.sortBy(key)));
+		this.drag = new Drag(this);
 		this.grid.addEventListener("scroll", () => this.schedule(), { passive: true });
 		this.grid.addEventListener("keydown", (event) => this.pressed(event));
 		this.grid.addEventListener("focus", () => this.current < 0 && this.total > 0 && this.go(0));
 		this.space.addEventListener("click", (event) => this.clicked(event));
 		this.space.addEventListener("dblclick", (event) => this.openAt(event));
-		for (const kind of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
-			this.space.addEventListener(kind, (event) => this.pointed(event));
-		}
-		for (const kind of ["touchmove", "contextmenu"]) {
-			this.space.addEventListener(kind, (event) => this.held && event.preventDefault(), { passive: false });
-		}
 		new ResizeObserver(() => this.schedule()).observe(this.grid);
+		wide.addEventListener("change", () => this.resize());
+		// Times until the next attempt, and rates that have become old.
+		setInterval(() => !document.hidden && !connection.isLost && this.schedule(), 1000);
 	}
 
 	// The data.
@@ -55,7 +56,24 @@ export class TransferList {
 		this.select([]);
 		this.current = -1;
 		this.grid.scrollTop = 0;
+		for (const head of byID("heads").children) {
+			const isSorted = head.classList.contains(`c-${this.query.sort}`);
+			head.setAttribute("aria-sort", !isSorted ? "none" : this.query.isBackward ? "descending" : "ascending");
+		}
 		return this.refresh();
+	}
+
+	/** Sorts by a column: in its usual direction, then in the other one, then in the order of the queue. */
+	sortBy(key) {
+		const [, isDown] = columns.find(([column]) => column === key);
+		const { sort, isBackward } = this.query;
+		const next = sort !== key ? [key, isDown] : isBackward === isDown ? [key, !isDown] : ["queue", false];
+		this.sorted(...next);
+	}
+
+	/** Whether the rows are in the order of the queue. */
+	get isOrdered() {
+		return this.query.sort === "queue" && !this.query.isBackward;
 	}
 
 	parameters() {
@@ -72,33 +90,35 @@ export class TransferList {
 		const { search, session } = this.parameters();
 		const counts = await call("counts", { ...(search && { search }), ...(session !== undefined && { session }) });
 		if (version !== this.version) return;
-		const states = this.query.states.length ? this.query.states : Object.keys(counts).slice(0, 6);
-		this.total = states.reduce((sum, state) => sum + countOf(counts, state), 0);
+		const counted = this.query.states.length ? this.query.states : states;
+		this.total = counted.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
 		this.changed(counts);
+		const isFiltered = search || session !== undefined || this.query.states.length;
 		byID("empty").hidden = this.total > 0;
-		this.grid.setAttribute("aria-rowcount", this.total);
-		this.space.style.height = `${Math.min(this.total * rowHeight, mostHeight)}px`;
+		byID("empty").firstChild.textContent = search ? t("noHits", { search }) : t(isFiltered ? "noneHere" : "empty");
+		this.grid.setAttribute("aria-rowcount", this.total + 1);
+		this.resize();
 		for (const page of this.pages.values()) page.isStale = true;
 		this.render();
 	}
 
-	async load(number) {
-		const old = this.pages.get(number);
+	async load(index) {
+		const old = this.pages.get(index);
 		if (old && (old.isLoading || !old.isStale)) return;
 		const page = old ?? { records: [] };
 		page.isLoading = true;
 		page.isStale = false;
-		this.pages.set(number, page);
+		this.pages.set(index, page);
 		const version = this.version;
 		const begun = performance.now();
-		const start = number * pageSize;
+		const start = index * pageSize;
 		const offset = this.query.isBackward ? -(start + 1) : start;
 		try {
 			const records = await call("list", { ...this.parameters(), offset, limit: pageSize });
 			if (version !== this.version) return;
 			this.cost = performance.now() - begun;
 			page.records = records.map((record) => this.remember(record));
-			this.forgetPages(number);
+			this.forgetPages(index);
 			if (this.awaited !== undefined && this.awaited === this.current && this.at(this.awaited)) this.selectCurrent();
 		} catch {
 			page.isStale = true;
@@ -106,10 +126,12 @@ export class TransferList {
 		} finally {
 			page.isLoading = false;
 		}
+		this.changed();
 		this.render();
 	}
 
 	remember(record) {
+		record.seen = Date.now();
 		const known = this.known.get(record.id);
 		if (!known) this.known.set(record.id, record);
 		else Object.assign(known, record);
@@ -119,9 +141,9 @@ export class TransferList {
 	forgetPages(near) {
 		if (this.pages.size <= mostPages) return;
 		const numbers = [...this.pages.keys()].sort((one, other) => Math.abs(other - near) - Math.abs(one - near));
-		for (const number of numbers.slice(0, this.pages.size - mostPages)) {
-			for (const record of this.pages.get(number).records) this.known.delete(record.id);
-			this.pages.delete(number);
+		for (const index of numbers.slice(0, this.pages.size - mostPages)) {
+			for (const record of this.pages.get(index).records) this.known.delete(record.id);
+			this.pages.delete(index);
 		}
 	}
 
@@ -131,8 +153,16 @@ export class TransferList {
 
 	/** Takes new values of transfers from an event. */
 	update(records) {
-		for (const record of records) if (this.known.has(record.id)) Object.assign(this.known.get(record.id), record);
+		for (const record of records) if (this.known.has(record.id)) this.remember(record);
 		this.schedule();
+	}
+
+	/** Whether a visible row runs according to the list, and not according to the events. */
+	get isDoubtful() {
+		return this.rows.some(({ isHidden, id }) => {
+			const record = !isHidden && this.known.get(id);
+			return record?.state === "active" && Date.now() - record.seen > 2500;
+		});
 	}
 
 	// The rows.
@@ -144,30 +174,39 @@ export class TransferList {
 		});
 	}
 
+	/** Fits the list's space to its rows. */
+	resize() {
+		this.space.style.height = `${Math.min(this.total * rowHeight(), mostHeight)}px`;
+		this.schedule();
+	}
+
 	/** The index of the first visible row, and the place of row 0 above the list's space. */
 	window() {
-		const height = this.grid.clientHeight;
-		const whole = this.total * rowHeight;
+		const height = this.grid.clientHeight - this.space.offsetTop;
+		const whole = this.total * rowHeight();
 		const top = this.grid.scrollTop;
 		const scale = whole > mostHeight ? (whole - height) / (mostHeight - height) : 1;
-		return { first: Math.floor((top * scale) / rowHeight), origin: top - top * scale, height, scale };
+		return { first: Math.floor((top * scale) / rowHeight()), origin: top - top * scale, height, scale };
 	}
 
 	render() {
 		const { first, origin, height } = this.window();
 		const from = Math.max(0, first - 3);
-		const to = Math.min(this.total, first + Math.ceil(height / rowHeight) + 4);
-		while (this.rows.length < to - from) this.rows.push(this.newRow());
+		const to = Math.min(this.total, first + Math.ceil(height / rowHeight()) + 4);
+		while (this.rows.length < to - from) {
+			this.rows.push(new Row(this.rows.length));
+			this.space.append(this.rows.at(-1).element);
+		}
 		const count = this.rows.length;
 		const shown = new Set();
 		for (let index = from; index < to; index += 1) {
 			shown.add(index % count);
-			this.fill(this.rows[index % count], index, origin);
+			const record = this.at(index);
+			const program = record && this.programs.get(record.session);
+			const top = origin + index * rowHeight();
+			this.rows[index % count].show(record, index, top, this.isSelected(record?.id), program);
 		}
-		this.rows.forEach((row, slot) => {
-			const isHidden = !shown.has(slot);
-			if (row.isHidden !== isHidden) row.element.hidden = row.isHidden = isHidden;
-		});
+		this.rows.forEach((row, slot) => row.hide(!shown.has(slot)));
 		this.mark();
 		// A list that is scrolled fast loads only the pages at which it stops.
 		clearTimeout(this.loading);
@@ -175,50 +214,10 @@ export class TransferList {
 	}
 
 	loadPages(from, to) {
-		for (let number = Math.floor(from / pageSize); number * pageSize < to; number += 1) {
-			const page = this.pages.get(number);
-			if (!page || page.isStale) this.load(number);
+		for (let index = Math.floor(from / pageSize); index * pageSize < to; index += 1) {
+			const page = this.pages.get(index);
+			if (!page || page.isStale) this.load(index);
 		}
-	}
-
-	newRow() {
-		const parts = { name: el("span"), state: el("span", { className: "state" }), sub: el("span"), side: el("span") };
-		parts.fill = el("i");
-		parts.element = el(
-			"div",
-			{ role: "row", className: "row", id: `row${this.rows.length}` },
-			el("div", { role: "gridcell" }, el("p", {}, parts.name, parts.state), el("p", {}, parts.sub, parts.side)),
-			el("div", { className: "bar", "aria-hidden": "true" }, parts.fill),
-		);
-		this.space.append(parts.element);
-		return parts;
-	}
-
-	fill(row, index, origin) {
-		const place = `translateY(${origin + index * rowHeight}px)`;
-		if (row.place !== place) row.element.style.transform = row.place = place;
-		const record = this.at(index);
-		if (row.index !== index) {
-			row.index = index;
-			row.element.setAttribute("aria-rowindex", index + 1);
-		}
-		row.id = record?.id;
-		const isSelected = String(this.isSelected(row.id));
-		if (row.isSelected !== isSelected) row.element.setAttribute("aria-selected", (row.isSelected = isSelected));
-		const part = record ? share(record) : 0;
-		const [reason, kind] = record ? note(record) : ["", ""];
-		const percent = part === null || record?.state === "finished" ? "" : ` ${Math.floor(part * 100)} %`;
-		const set = (key, value, apply) => row[`old${key}`] !== value && apply((row[`old${key}`] = value));
-		set("Name", record ? name(record) : "…", (text) => (row.name.textContent = text));
-		set("Kind", record?.state ?? "", (state) => (row.element.dataset.state = state));
-		const state = record ? `${t(`state.${record.state}`)}${percent}` : "";
-		set("State", state, (text) => (row.state.textContent = text));
-		const upload = record?.upload ? `↑ ${t("upload")}` : "";
-		const sub = record ? [upload, this.programs.get(record.session), record.session, host(record), reason].filter(Boolean).join(" · ") : "";
-		set("Sub", sub, (text) => (row.sub.textContent = text));
-		set("Note", kind, (text) => (row.sub.className = text ? `note ${text}` : ""));
-		set("Side", record ? quantities(record) : "", (text) => (row.side.textContent = text));
-		set("Part", part ?? 0, (value) => (row.fill.style.transform = `scaleX(${value})`));
 	}
 
 	mark() {
@@ -255,6 +254,13 @@ export class TransferList {
 
 	count() {
 		return this.isAllSelected ? this.total : this.selected.size;
+	}
+
+	/** The states of the selected transfers; `undefined` if some are not loaded. */
+	get selectedStates() {
+		if (this.isAllSelected) return undefined;
+		const found = [...this.selected].map((id) => this.known.get(id)?.state);
+		return found.includes(undefined) ? undefined : new Set(found);
 	}
 
 	/** The selected transfers; those that are not loaded have only an identifier. */
@@ -304,23 +310,22 @@ export class TransferList {
 	go(index) {
 		this.current = Math.max(0, Math.min(this.total - 1, index));
 		const { first, height, scale } = this.window();
-		const top = this.current * rowHeight;
+		const top = this.current * rowHeight();
 		if (this.current < first + 1) this.grid.scrollTop = top / scale;
-		if (this.current >= first + Math.floor(height / rowHeight)) this.grid.scrollTop = Math.max(0, top + rowHeight - height) / scale;
+		if (this.current >= first + Math.floor(height / rowHeight())) {
+			this.grid.scrollTop = Math.max(0, top + rowHeight() - height) / scale;
+		}
 		this.render();
 	}
 
 	pressed(event) {
-		const page = Math.max(1, Math.floor(this.grid.clientHeight / rowHeight) - 1);
+		const page = Math.max(1, Math.floor(this.window().height / rowHeight()) - 1);
 		const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
 		const isCommand = event.ctrlKey || event.metaKey;
 		const record = this.at(this.current);
+		if (event.target !== this.grid) return;
 		if (event.altKey && ["ArrowUp", "ArrowDown"].includes(event.key)) {
-			const target = this.at(this.current + steps[event.key]);
-			if (record && target) {
-				this.move(record, target, event.key === "ArrowDown");
-				this.current += steps[event.key];
-			}
+			this.drag.shift(steps[event.key]);
 		} else if (event.key in steps && !event.altKey) {
 			const before = this.current;
 			this.go(before + steps[event.key]);
@@ -338,12 +343,32 @@ export class TransferList {
 		} else if (event.key.toLowerCase() === "a" && isCommand) {
 			this.selectAll();
 		} else if (event.key === "Escape") {
-			this.release();
+			this.drag.release();
 			this.select([]);
 		} else {
 			return;
 		}
 		event.preventDefault();
+	}
+
+	/** The row of a loaded transfer. */
+	indexOf(record) {
+		for (const [index, { records }] of this.pages) {
+			const place = records.indexOf(record);
+			if (place >= 0) return index * pageSize + place;
+		}
+		return -1;
+	}
+
+	/** The transfers that move with one, in the order of the list: the selected ones, if it is selected. */
+	together(record) {
+		if (!record) return [];
+		if (!this.selected.has(record.id)) return [record];
+		const found = [];
+		for (const index of [...this.pages.keys()].sort((one, other) => one - other)) {
+			found.push(...this.pages.get(index).records.filter(({ id }) => this.selected.has(id)));
+		}
+		return found;
 	}
 
 	rowOf(node) {
@@ -353,7 +378,7 @@ export class TransferList {
 
 	clicked(event) {
 		const row = this.rowOf(event.target);
-		if (!row?.id || event.timeStamp - this.droppedAt < 400) return;
+		if (!row?.id || this.drag.hasJustDropped(event)) return;
 		const previous = this.current;
 		this.current = row.index;
 		if (event.shiftKey) {
@@ -369,63 +394,5 @@ export class TransferList {
 	openAt(event) {
 		const row = this.rowOf(event.target);
 		if (row?.id) this.open(row.id);
-	}
-
-	/** Drags a row with the mouse, or by touch after a long press: before it, the browser scrolls. */
-	pointed(event) {
-		const { type, clientX: x, clientY: y } = event;
-		if (type === "pointerdown") {
-			const row = this.rowOf(event.target);
-			const isOrdered = this.query.sort === "queue" && !this.query.isBackward;
-			this.press = row?.id && isOrdered && event.isPrimary && !event.button ? { x, y, row } : undefined;
-			if (this.press && event.pointerType !== "mouse") this.pressing = setTimeout(() => this.hold(event), 450);
-		} else if (type === "pointermove" && this.press) {
-			if (!this.held && Math.hypot(x - this.press.x, y - this.press.y) > 8) {
-				if (event.pointerType === "mouse") this.hold(event);
-				else this.release();
-			}
-			if (this.held) this.aim(x, y);
-		} else if (type !== "pointermove") {
-			const { held, place } = this;
-			if (held) this.droppedAt = event.timeStamp;
-			this.release();
-			if (held && place && type === "pointerup") this.move(held, ...place);
-		}
-	}
-
-	/** Starts to drag the pressed row; the list scrolls while the pointer is near an edge. */
-	hold({ pointerId }) {
-		const { row } = this.press;
-		this.held = this.known.get(row.id);
-		this.space.setPointerCapture(pointerId);
-		row.element.classList.add("held");
-		this.rolling = setInterval(() => {
-			const { top, bottom } = this.grid.getBoundingClientRect();
-			if (this.y < top + 40) this.grid.scrollTop -= 20;
-			if (this.y > bottom - 40) this.grid.scrollTop += 20;
-		}, 50);
-	}
-
-	/** Marks where the held transfer would be dropped. */
-	aim(x, y) {
-		this.y = y;
-		this.dropMark?.classList.remove("before", "after");
-		const row = this.rowOf(document.elementFromPoint(x, y));
-		const target = row && this.known.get(row.id);
-		if (!target || target === this.held) return (this.place = undefined);
-		const box = row.element.getBoundingClientRect();
-		const isAfter = y > box.top + box.height / 2;
-		this.place = [target, isAfter];
-		this.dropMark = row.element;
-		return row.element.classList.add(isAfter ? "after" : "before");
-	}
-
-	/** Ends the press, and dragging. */
-	release() {
-		clearTimeout(this.pressing);
-		clearInterval(this.rolling);
-		this.press?.row.element.classList.remove("held");
-		this.dropMark?.classList.remove("before", "after");
-		this.press = this.held = this.place = this.y = undefined;
 	}
 }
