@@ -240,12 +240,14 @@ export class TransferList {
 	select(ids) {
 		this.selected = new Set(ids);
 		this.isAllSelected = false;
+		this.awaited = undefined;
 		this.changed();
 		this.schedule();
 	}
 
 	selectAll() {
 		this.isAllSelected = this.total > 0;
+		this.awaited = undefined;
 		this.selected.clear();
 		this.changed();
 		this.schedule();
@@ -287,8 +289,8 @@ export class TransferList {
 	/** Selects the current row alone, once it is loaded. */
 	selectCurrent() {
 		const record = this.at(this.current);
-		this.awaited = record ? undefined : this.current;
 		this.select(record ? [record.id] : []);
+		if (!record) this.awaited = this.current;
 	}
 
 	toggle(id) {
