@@ -87,9 +87,10 @@ package final class ShardWriter: Sendable {
         let now = self.clock()
         if self.state.withLock({ $0.isStalled }) { try self.close() }
         while true {
-            if let place = try self.state.withLock({ (state) throws(StorageError) in try self.place(draft, now, &state)
-                })
-            {
+            let place = try self.state.withLock { (state) throws(StorageError) in
+                try self.place(draft, now, &state)
+            }
+            if let place {
                 placed(place)
                 self.closeIfFull()
                 return place
