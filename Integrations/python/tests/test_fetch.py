@@ -14,7 +14,7 @@ import pytest
 
 import martlet
 from martlet.errors import ExecutableNotFound, ReportLocked, RunFailed
-from martlet.progress import Counts, TerminalProgress
+from martlet.progress import Counts, TerminalProgress, TqdmProgress
 from martlet.rows import json_line
 
 
@@ -294,6 +294,18 @@ def test_the_terminal_shows_counts_at_most_five_times_a_second() -> None:
     draws = stream.getvalue().split("\r")[1:]
     assert 3 <= len(draws) <= 7
     assert draws[-1].startswith("100/100 rows, 0 failed, 100.0 KiB")
+
+
+def test_the_bar_of_tqdm_counts_each_row_once(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    bar = TqdmProgress(total=10)
+    bar.counts(Counts(rows=8, stored=5, failed={"not-found": 2}))
+    assert bar._bar.n == 7
+    for row in range(8):
+        bar.add(martlet.Result(key="k", row=row, url="u", error_code="not-found" if row < 3 else None))
+    assert bar._bar.n == 8
+    bar.close()
+    assert "failed=3, not-found=2" in capsys.readouterr().err
 
 
 def test_the_process_ends_with_the_program_that_started_it(fake: str, tmp_path: Path) -> None:

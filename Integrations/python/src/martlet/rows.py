@@ -71,7 +71,7 @@ def json_lines(rows: Iterable[Row], url_column: str = "url") -> Iterator[bytes]:
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a Parquet file, or a directory of such files."""
-    return Path(path).suffix == ".parquet" or Path(path).is_dir()
+    return Path(path).suffix.lower() == ".parquet" or Path(path).is_dir()
 
 
 def parquet_rows(path: str | os.PathLike[str]) -> Iterator[Mapping[str, Any]]:
