@@ -29,7 +29,7 @@ enum EngineAssembly {
         transport.openConnections = OpenConnectionLimits(
             perHost: plan.limitsHosts ? plan.perHost : nil,
             perDomain: plan.politeness.connectionsPerDomain,
-            suffixes: configuration.suffixes ?? .builtIn
+            suffixes: configuration.suffixes
         )
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }

@@ -7,11 +7,11 @@ package struct OpenConnectionLimits: Sendable {
     package var perHost: Int?
     /// The maximum for the hosts of a registered domain, or `nil` for no limit.
     package var perDomain: Int?
-    /// Determines the registered domains.
-    package var suffixes: PublicSuffixes
+    /// Determines the registered domains; `nil` for the built-in list, which is read only if domains have a limit.
+    package var suffixes: PublicSuffixes?
 
     /// Creates limits.
-    package init(perHost: Int? = nil, perDomain: Int? = nil, suffixes: PublicSuffixes = .builtIn) {
+    package init(perHost: Int? = nil, perDomain: Int? = nil, suffixes: PublicSuffixes? = nil) {
         self.perHost = perHost
         self.perDomain = perDomain
         self.suffixes = suffixes

@@ -18,7 +18,7 @@ final class OpenConnections: Sendable {
     init?(_ limits: OpenConnectionLimits) {
         guard limits.perHost != nil || limits.perDomain != nil else { return nil }
         self.state = Mutex(State(quota: ConnectionQuota(perHost: limits.perHost, perDomain: limits.perDomain)))
-        self.suffixes = limits.perDomain == nil ? nil : limits.suffixes
+        self.suffixes = limits.perDomain == nil ? nil : limits.suffixes ?? .builtIn
     }
 
     /// Requests the permit to open a connection.
