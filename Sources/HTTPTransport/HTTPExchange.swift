@@ -15,6 +15,8 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private var route: Route
     private var connection: ClientConnection?
     private var connectDeadline: Scheduled<Void>?
+    /// The permit to open a connection, while it is awaited.
+    private var awaitedPermit: ConnectionPermit?
     /// The value last set by the engine; it is kept when the connection changes.
     private(set) var readQuantum: Int?
     private var isOver = false
@@ -88,7 +90,22 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         return connection
     }
 
+    /// Opens a connection, as soon as the limits permit another one.
     private func connect() {
+        guard let connections = self.lane.openConnections, let host = self.route.host else {
+            return self.connect(nil)
+        }
+        let (permit, isOpen) = connections.request(host, on: self.lane) { permit in
+            self.awaitedPermit = nil
+            self.lane.finished(self)
+            self.connect(permit)
+        }
+        if isOpen { return self.connect(permit) }
+        self.awaitedPermit = permit
+        self.lane.began(self)
+    }
+
+    private func connect(_ permit: ConnectionPermit?) {
         let timeout = TimeAmount.bounded(max(1, self.request.connectTimeout))
         // One deadline for name resolution, connecting and handshakes; the bootstrap's timeout covers only connecting.
         self.connectDeadline = self.lane.loop.scheduleTask(in: timeout) { self.connectDeadlinePassed() }
@@ -102,8 +119,10 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         future.assumeIsolated()
             .whenComplete { result in
                 switch result {
-                case .success(let channel): self.connected(channel)
-                case .failure(let error): self.connectFailed(error)
+                case .success(let channel): self.connected(channel, permit)
+                case .failure(let error):
+                    permit?.end()
+                    self.connectFailed(error)
                 }
             }
     }
@@ -112,16 +131,24 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         if case .tunnelled = self.route { self.request.fields["User-Agent"] } else { nil }
     }
 
-    private func connected(_ channel: any Channel) {
+    private func connected(_ channel: any Channel, _ permit: ConnectionPermit?) {
         guard let connection = try? channel.pipeline.syncOperations.handler(type: ClientConnection.self) else {
+            permit?.end()
             return self.fail(TransportError(.connect, "the connection to \(self.route.firstHop.place) was lost"))
         }
+        connection.permit = permit
+        permit?.connection = connection
         guard !self.isOver else { return connection.close() }
         self.connection = connection
         connection.whenReady(self)
     }
 
     private func endConnecting() {
+        if let permit = self.awaitedPermit {
+            self.awaitedPermit = nil
+            permit.withdraw()
+            self.lane.finished(self)
+        }
         guard let deadline = self.connectDeadline else { return }
         self.connectDeadline = nil
         deadline.cancel()

@@ -20,6 +20,9 @@ extension HTTPTransport {
         /// The maximum number of idle connections per origin or proxy, on each event loop.
         public var maximumIdlePerHost: Int
 
+        /// The maximum numbers of open connections, over all event loops.
+        package var openConnections = OpenConnectionLimits()
+
         /// The maximum size of a response's heads including interim ones, in bytes.
         public var maximumHeadSize: Int
 

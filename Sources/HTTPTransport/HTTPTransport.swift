@@ -9,7 +9,7 @@ internal import Synchronization
 /// Sends requests by HTTP/1.1 over TCP and TLS, directly or through proxies.
 ///
 /// The transport has a fixed number of event loops, its own or shared ones. Each has its own idle connections; the
-/// event loops share only the TLS settings.
+/// event loops share only the TLS settings, and the count of open connections if that is limited.
 ///
 /// A GET or HEAD without content is sent again, once and on a new connection, if its pooled connection breaks before
 /// any byte of the response.
@@ -46,8 +46,11 @@ public final class HTTPTransport: Transport {
     private init(_ configuration: Configuration, _ tls: TLSSettings, on loops: SharedLoops, ownsLoops: Bool) {
         self.loops = loops
         self.ownsLoops = ownsLoops
+        let open = OpenConnections(configuration.openConnections)
         self.lanes = loops.group.makeIterator()
-            .map { loop in TransportLoop(loop: loop, of: loops, configuration: configuration, tls: tls) }
+            .map { loop in
+                TransportLoop(loop: loop, of: loops, configuration: configuration, tls: tls, openConnections: open)
+            }
     }
 
     /// The number of event loops.

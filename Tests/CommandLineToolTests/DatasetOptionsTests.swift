@@ -27,6 +27,39 @@ import TransferEngine
         #expect(order.directory == nil)
     }
 
+    @Test func aShardIsClosedAfterATimeOnlyIfItIsGiven() throws {
+        func limits(_ arguments: String...) throws -> ShardLimits? {
+            let plan = try GetCommand.plan(["--manifest", "a.csv", "--report", "r", "--shards", "/s"] + arguments)
+            return plan.dataset?.shards?.limits
+        }
+        #expect(try limits() == ShardLimits())
+        #expect(try limits("--shard-time", "0") == ShardLimits())
+        #expect(try limits("--shard-time", "0.5") == ShardLimits(idle: 500_000_000))
+    }
+
+    @Test func namedColumnsAreTermsOfTheReport() throws {
+        let plan = try GetCommand.plan([
+            "--manifest", "a.csv", "--report", "r", "-d", "/f", "--url-column", "URL", "--column", "key=ID",
+        ])
+        let order = try #require(plan.dataset)
+        let columns: JSON = ["url": "URL", "key": "ID"]
+        #expect(
+            order.terms == [
+                JSON.Member("digest", "sha256"), JSON.Member("columns", columns), JSON.Member("directory", "/f"),
+            ]
+        )
+        #expect(try GetCommand.plan(["--manifest", "-", "--manifest-format", "csv", "--counts"]).printsCounts)
+    }
+
+    @Test func aParquetTableIsRefusedWithWhatToCallInstead() {
+        do {
+            _ = try GetCommand.plan(["--manifest", "dir/a.PARQUET"])
+            Issue.record("it was accepted")
+        } catch {
+            #expect("\(error)".contains("dir/a.PARQUET") && "\(error)".contains("martlet.fetch("))
+        }
+    }
+
     @Test func rowsHaveALowestRateUnlessItIsSwitchedOff() throws {
         let second: Int64 = 1_000_000_000
         func floor(_ arguments: String...) throws -> SpeedFloor? { try GetCommand.plan(arguments).options.speedFloor }
@@ -60,6 +93,12 @@ import TransferEngine
         ["--retry-from", "r", "--report", "r"], ["--retry-from", "r", "--manifest-format", "csv"],
         ["--manifest", "a.csv", "--report", "r", "--shards", "s", "--types", "image"],
         ["--manifest", "a.csv", "--report", "r", "--shards", "s", "--min-size", "2", "--max-size", "1"],
+        ["--manifest", "a.csv", "--report", "r", "--shard-time", "5"], ["http://h/", "--counts"],
+        ["http://h/", "--url-column", "URL"], ["--retry-from", "r", "--column", "key=ID"],
+        ["--manifest", "a.csv", "--column", "ID"], ["--manifest", "a.csv", "--column", "label=ID"],
+        ["--manifest", "a.csv", "--column", "key=a", "--column", "key=b"], ["--manifest", "a.csv", "--url-column", ""],
+        ["--manifest", "a.csv", "--url-column", "a", "--column", "url=b"],
+        ["--manifest", "a.csv", "--column", "key=a", "--column", "name=a"],
         ["--manifest", "a.csv", "--output", "x"], ["--manifest", "a.csv", "--checksum", "md5:00"],
     ])
     func optionsThatDoNotGoTogetherAreRefused(_ arguments: [String]) {

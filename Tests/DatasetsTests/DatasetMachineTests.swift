@@ -25,10 +25,12 @@ import TransferTesting
         let early = machine.shardClosed([1])
         #expect(early.isEmpty)
         machine.stored(1, 1)
+        #expect(machine.summary.stored == 1 && machine.summary.done == 0 && machine.summary.ended == 1)
         let late = machine.failed(1, code: "x", 1)
         let lines = machine.shardClosed([1])
         #expect(late == nil && lines == [1])
         #expect(machine.summary.done == 1 && machine.activeCount == 0)
+        #expect(machine.summary.stored == 0 && machine.summary.ended == 1)
     }
 
     /// A run with what survives its kills: the report, of which a kill may lose the last lines.

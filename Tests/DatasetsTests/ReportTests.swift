@@ -51,6 +51,18 @@ import TransferTesting
         #expect(json["ended"]?.double == 1.5)
     }
 
+    @Test func noColumnTakesTheNameOfAnother() {
+        let names = ["status_", "status", "url", "url_", "url__", "a", "status__"]
+        let columns = names.map { JSON.Member($0, .string($0)) }
+        let passed = ReportColumns.passedThrough(columns)
+        #expect(Set(passed.map(\.name)).count == columns.count)
+        #expect(passed.allSatisfy { !ReportColumns.names.contains($0.name) })
+        #expect(passed.map(\.value) == columns.map(\.value))
+        #expect(passed.map(\.name) == ["status_", "status___", "url___", "url_", "url__", "a", "status__"])
+        // A report that is read again keeps the names.
+        #expect(ReportColumns.passedThrough(passed) == passed)
+    }
+
     @Test func aReportIsTheTableOfItsFailedRows() throws {
         let gone = DatasetResult.Failure(code: "not-found", message: "m", isRetryable: false)
         let text =
@@ -120,7 +132,7 @@ import TransferTesting
         let path = directory.path("table")
         try directory.write([1], to: "table")
         let file = FileDescriptor(Platform.open(path, O_WRONLY))
-        #expect(throws: StorageError.self) { try ReportOrigin.terms(ofTable: file) }
+        #expect(throws: StorageError.self) { try ReportOrigin.terms(ofTable: file, named: path) }
     }
 
     @Test func aReportHasOneWriter() throws {

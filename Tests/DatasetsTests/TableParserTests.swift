@@ -19,6 +19,25 @@ import TransferTesting
         return items + (try parser.finish())
     }
 
+    /// The rows of a table, and the error after them.
+    static func outcome(
+        _ text: [UInt8],
+        _ parser: TableParser,
+        chunk: Int = 1 << 20
+    ) -> (items: [TableItem], error: TableError?) {
+        var parser = parser
+        var items: [TableItem] = []
+        do throws(TableError) {
+            for start in stride(from: 0, to: text.count, by: chunk) {
+                items += try parser.take(text[start..<min(start + chunk, text.count)])
+            }
+            items += try parser.finish()
+        } catch {
+            return (items, error)
+        }
+        return (items, nil)
+    }
+
     static func parse(_ text: String, _ format: TableFormat) throws -> [TableItem] {
         try self.parse(Array(text.utf8), TableParser(format))
     }
@@ -125,7 +144,7 @@ import TransferTesting
         let long = String(repeating: "x", count: 500)
         let text =
             format == .csv
-            ? "url,a\nhttp://h/1,\"\(long)\nhttp://h/2,b\n"
+            ? "url,a\nhttp://h/1,\(long)\nhttp://h/2,b\n"
             : "{\"url\":\"\(long)\"}\n{\"url\":\"http://h/2\"}\n"
         let items = try Self.parse(Array(text.utf8), TableParser(format, rowLimit: 100), chunk: 7)
         #expect(items.count == 2)
@@ -139,12 +158,107 @@ import TransferTesting
     @Test func theSizeOfChunksDoesNotMatter() throws {
         let csv = "\u{FEFF}url,caption\r\nhttp://h/1,\"a\r\n\"\"b\"\r\n\nhttp://h/2,é\nhttp://h/3,\"open"
         let json = "\u{FEFF}{\"url\":\"http://h/é\"}\r\n\n[]\n{\"url\":\"http://h/2\"}"
-        for (text, format) in [(csv, TableFormat.csv), (json, .jsonl)] {
-            let whole = try Self.parse(text, format)
+        let long = "{\"url\":\"\(String(repeating: "x", count: 200))\"}\r\n{\"url\":\"http://h/2\"}\r\n"
+        for (text, format) in [(csv, TableFormat.csv), (json, .jsonl), (long, .jsonl)] {
+            let whole = Self.outcome(Array(text.utf8), TableParser(format, rowLimit: 100))
+            #expect(whole.items.count > 1)
             for chunk in 1...9 {
-                #expect(try Self.parse(Array(text.utf8), TableParser(format), chunk: chunk) == whole)
+                #expect(Self.outcome(Array(text.utf8), TableParser(format, rowLimit: 100), chunk: chunk) == whole)
             }
         }
+    }
+
+    // MARK: Rows whose ends are unknown
+
+    /// The line of the quotation mark, and tables of which every row after it would be lost.
+    @Test(arguments: [
+        "url,a\nhttp://h/1,b\nhttp://h/2,\"open\nhttp://h/3,c\nhttp://h/4,d\n",
+        "url,a\nhttp://h/1,b\nhttp://h/2,\"open\nhttp://h/3,c\nhttp://h/4,\"d\"\nhttp://h/5,e\n",
+        "url,a\nhttp://h/1,b\nhttp://h/2,\"\(String(repeating: "open\n", count: 100))http://h/3,\"\n",
+        "url,a\r\nhttp://h/1,b\r\nhttp://h/2,\"open\r\nhttp://h/3,c\r\nhttp://h/4,\"d\"\r\n",
+    ])
+    func aQuotationMarkThatIsNotClosedEndsTheTableAndItsLineIsNamed(_ text: String) {
+        for chunk in [1, 7, 1 << 20] {
+            let (items, error) = Self.outcome(Array(text.utf8), TableParser(.csv, rowLimit: 200), chunk: chunk)
+            #expect(items == [.row(DatasetRow(number: 0, url: "http://h/1", others: [.init("a", "b")]), line: 2)])
+            #expect(error?.message.hasPrefix("line 3: the quotation mark") == true, "\(error as Any)")
+        }
+    }
+
+    @Test func textAfterAClosingQuotationMarkInTheSameLineIsPartOfTheField() throws {
+        let items = try Self.parse("url,a\nhttp://h/1,\"b\" c\nhttp://h/2,\"d\"\n", .csv)
+        let others = items.compactMap { item in if case .row(let row, _) = item { row.others } else { nil } }
+        #expect(others == [[.init("a", "b c")], [.init("a", "d")]])
+    }
+
+    @Test(arguments: [
+        (TableFormat.csv, "key,url,a\r1,http://h/1,x\r2,http://h/2,y\r", 1),
+        (.csv, "url,a\nhttp://h/1,b\nhttp://h/2,c\rhttp://h/3,d\r\n", 3),
+        (.csv, "\"url\",\"a\"\r\"http://h/1\",\"b\"\r", 1),
+        (.tsv, "url\ta\r" + String(repeating: "http://h/1\tb\r", count: 100), 1),
+        (.jsonl, "{\"url\":\"http://h/1\"}\r{\"url\":\"http://h/2\"}\r", 1),
+        (.jsonl, "{\"url\":\"http://h/1\"}\n" + String(repeating: "{\"url\":\"http://h/2\"}\r", count: 100), 2),
+    ])
+    func linesThatEndWithCRAloneAreAnError(_ format: TableFormat, _ text: String, _ line: Int) {
+        for chunk in [1, 7, 1 << 20] {
+            let (items, error) = Self.outcome(Array(text.utf8), TableParser(format, rowLimit: 200), chunk: chunk)
+            #expect(items.count == max(0, line - (format == .jsonl ? 1 : 2)))
+            #expect(error?.message.hasPrefix("line \(line): lines end with CR alone") == true, "\(error as Any)")
+        }
+    }
+
+    @Test func aCRWithinARowIsData() throws {
+        let csv = try Self.parse("url,a\nhttp://h/1,b\rc\r\nhttp://h/2,\"\r\"\r\n", .csv)
+        let others = csv.compactMap { item in if case .row(let row, _) = item { row.others } else { nil } }
+        #expect(others == [[.init("a", "b\rc")], [.init("a", "\r")]])
+        // A damaged line is one bad row.
+        let json = try Self.parse("{\"url\":\"http://h/1\rx\n{\"url\":\r\"http://h/2\"}\r\n\r\n", .jsonl)
+        guard json.count == 2, case .fault = json[0], case .row = json[1] else {
+            Issue.record("\(json)")
+            return
+        }
+    }
+
+    @Test func aTableWithoutAHeaderIsAnError() {
+        #expect(throws: TableError.self) { try Self.parse("", .csv) }
+        #expect(throws: TableError.self) { try Self.parse("\n\n", .tsv) }
+        #expect(throws: Never.self) { try Self.parse("url\n", .csv) }
+        #expect(throws: Never.self) { try Self.parse("\n", .jsonl) }
+    }
+
+    // MARK: Names of columns
+
+    @Test func columnsWithAMeaningMayHaveOtherNames() throws {
+        var columns = TableColumns()
+        let results = [
+            columns.set(.url, to: "URL"), columns.set(.key, to: "ID"), columns.set(.key, to: "other"),
+            columns.set(.name, to: "ID"),
+        ]
+        #expect(results == [true, true, false, false])
+        let expected = TableItem.row(
+            DatasetRow(
+                number: 0,
+                key: "7",
+                url: "http://h/1",
+                name: "a.jpg",
+                others: [.init("url", "page"), .init("key", "k")]
+            ),
+            line: 2
+        )
+        let csv = Array("URL,url,ID,key,name\nhttp://h/1,page,7,k,a.jpg\n".utf8)
+        #expect(Self.outcome(csv, TableParser(.csv, columns: columns)) == ([expected], nil as TableError?))
+        let json = Array(#"\#n{"URL":"http://h/1","url":"page","ID":7,"key":"k","name":"a.jpg"}"#.utf8)
+        #expect(Self.outcome(json, TableParser(.jsonl, columns: columns)) == ([expected], nil as TableError?))
+    }
+
+    @Test func aNamedColumnMustExist() throws {
+        var columns = TableColumns()
+        let isSet = columns.set(.key, to: "ID")
+        #expect(isSet)
+        let (items, error) = Self.outcome(Array("url,id\nhttp://h/,1\n".utf8), TableParser(.csv, columns: columns))
+        #expect(items.isEmpty && error?.message.contains("no column `ID`, but url, id") == true)
+        let missing = Self.outcome(Array("URL,TEXT\nhttp://h/,1\n".utf8), TableParser(.csv)).error
+        #expect(missing?.message.contains("--url-column NAME") == true)
     }
 
     /// Random bytes: whatever the table has, the parser ends, and numbers its rows without gaps.
@@ -158,9 +272,9 @@ import TransferTesting
             }
         for format in TableFormat.allCases {
             let header = format == .jsonl ? [] : Array("url\n".utf8)
-            guard let items = try? Self.parse(header + bytes, TableParser(format, rowLimit: 64), chunk: 5) else {
-                continue
-            }
+            let (items, error) = Self.outcome(header + bytes, TableParser(format, rowLimit: 64), chunk: 5)
+            // Rows before an error are never lost, however they arrive.
+            #expect((items, error) == Self.outcome(header + bytes, TableParser(format, rowLimit: 64)))
             for (index, item) in items.enumerated() {
                 switch item {
                 case .row(let row, _), .fault(let row, _, _): #expect(row.number == Int64(index))

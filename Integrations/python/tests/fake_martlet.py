@@ -4,7 +4,8 @@
 
 The URL says what happens: ``…/404`` and ``…/503`` fail (the second can be retried), others succeed. The environment
 scripts the process: FAKE_DELAY seconds for each row, FAKE_DIE_AFTER rows until it kills itself, FAKE_STATUS to end with
-after a message, FAKE_TORN to leave an incomplete line when it dies, FAKE_LOG for a line of arguments per start.
+after a message, FAKE_TORN to leave an incomplete line when it dies, FAKE_LOG for a line of arguments per start,
+FAKE_SHARD to report the rows only when the table has ended, as those of one shard.
 """
 
 import argparse
@@ -33,7 +34,8 @@ def rows_of(path: str, given: str | None) -> Iterator[dict[str, Any]]:
     kind = given or Path(path.removesuffix(".gz")).suffix.lstrip(".") or "jsonl"
     if kind == "jsonl":
         for line in data:
-            yield json.loads(line)
+            if line.strip():
+                yield json.loads(line)
     else:
         yield from csv.DictReader(io.TextIOWrapper(data, "utf-8"), delimiter="\t" if kind == "tsv" else ",")
 
@@ -49,6 +51,10 @@ def retried_rows(path: str, all_failed: bool) -> Iterator[dict[str, Any]]:
 def entry(number: int, row: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
     """Perform a row."""
     started = time.time()
+    for column in arguments.column:
+        meaning, _, name = column.partition("=")
+        if name in row:
+            row = {meaning: row[name], **{other: value for other, value in row.items() if other != name}}
     url = row.get("url") or ""
     failure = next((code for code in ("404", "503") if url.endswith("/" + code)), None)
     content = url.encode()
@@ -85,6 +91,8 @@ def main() -> int:
     for name in ("manifest", "manifest-format", "report", "retry-from", "directory", "shards"):
         parser.add_argument("--" + name)
     parser.add_argument("--retry-all-failed", action="store_true")
+    parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--column", action="append", default=[])
     arguments, others = parser.parse_known_args()
     if log := os.environ.get("FAKE_LOG"):
         with open(log, "a") as file:
@@ -105,6 +113,17 @@ def main() -> int:
     return run(report, arguments)
 
 
+def print_counts(rows: list[dict[str, Any]]) -> None:
+    """Print the counts, without the least time between two lines."""
+    failed: dict[str, int] = {}
+    for row in rows:
+        if row["error_code"]:
+            failed[row["error_code"]] = failed.get(row["error_code"], 0) + 1
+    counts = {"event": "counts", "rows": len(rows), "done": 0, "stored": len(rows) - sum(failed.values())}
+    rates = {"bytes": sum(row["bytes"] or 0 for row in rows), "rate": 1.0, "rowRate": 2.0, "complete": False}
+    print(json.dumps({**counts, "failed": failed, "reportedBefore": 0, "failedBefore": 0, **rates}), flush=True)
+
+
 def run(report: int, arguments: argparse.Namespace) -> int:
     """Perform the rows that the report lacks."""
     written = Path(arguments.report).read_bytes()
@@ -114,6 +133,7 @@ def run(report: int, arguments: argparse.Namespace) -> int:
     delay = float(os.environ.get("FAKE_DELAY", "0"))
     left = int(os.environ.get("FAKE_DIE_AFTER", "-1"))
     has_failed = False
+    held: list[bytes] = []
     if arguments.retry_from:
         rows = retried_rows(arguments.retry_from, arguments.retry_all_failed)
     else:
@@ -128,7 +148,15 @@ def run(report: int, arguments: argparse.Namespace) -> int:
         time.sleep(delay)
         result = entry(number, row, arguments)
         has_failed = has_failed or result["error_code"] is not None
-        os.write(report, json.dumps(result).encode() + b"\n")
+        held.append(json.dumps(result).encode() + b"\n")
+        if arguments.counts:
+            print_counts([json.loads(line) for line in [*complete.splitlines(), *held]])
+        if not os.environ.get("FAKE_SHARD"):
+            os.write(report, b"".join(held))
+            complete, held = complete + b"".join(held), []
+    while os.environ.get("FAKE_SHARD") and not Path(os.environ["FAKE_SHARD"]).exists():
+        time.sleep(0.01)
+    os.write(report, b"".join(held))
     if status := int(os.environ.get("FAKE_STATUS", "0")):
         print("martlet: scripted failure", file=sys.stderr)
         return status

@@ -14,7 +14,7 @@ import pytest
 
 import martlet
 from martlet.errors import ExecutableNotFound, ReportLocked, RunFailed
-from martlet.progress import TerminalProgress
+from martlet.progress import Counts, TerminalProgress, TqdmProgress
 from martlet.rows import json_line
 
 
@@ -180,6 +180,84 @@ def test_unknown_options_and_contradictions_are_refused_by_the_call(fake: str, t
         martlet.fetch(None, output=tmp_path, executable=fake)
     with pytest.raises(ValueError, match="for one URL"):
         martlet.fetch("http://a.example/", output=tmp_path, executable=fake)
+    with pytest.raises(ValueError, match="need shards"):
+        martlet.fetch(urls(1), output=tmp_path, executable=fake, shard_time=5)
+    with pytest.raises(ValueError, match="fixed names"):
+        martlet.fetch(None, retry_from="r", url_column="URL", output=tmp_path, executable=fake)
+
+
+def test_what_yields_no_rows_is_refused_by_the_call(fake: str, tmp_path: Path) -> None:
+    def fetch(rows: object) -> None:
+        martlet.fetch(rows, output=tmp_path, executable=fake)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError, match=r"not a mapping; for one row: \[row\]"):
+        fetch({"url": "http://a.example/1"})
+    with pytest.raises(TypeError, match="not bytes"):
+        fetch(b"http://a.example/1")
+    with pytest.raises(TypeError, match="not int"):
+        fetch(3)
+    if pandas := pytest.importorskip("pandas"):
+        with pytest.raises(TypeError, match=r'DataFrame.*rows.to_dict\("records"\)'):
+            fetch(pandas.DataFrame({"url": urls(2)}))
+        assert len(list(martlet.fetch(pandas.Series(urls(2)), output=tmp_path, executable=fake))) == 2
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(TypeError, match=r"rows\.to_pylist"):
+        fetch(pa.table({"url": urls(2)}))
+
+
+def test_columns_may_have_other_names(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
+    rows = [{"URL": "http://a.example/1", "ID": "k"}, {"URL": "http://a.example/404", "ID": "l"}]
+    results = list(martlet.fetch(rows, output=tmp_path / "o", executable=fake, url_column="URL", columns={"key": "ID"}))
+    assert [(result.url, result.key) for result in results] == [(row["URL"], row["ID"]) for row in rows]
+    [plain] = martlet.fetch(["http://a.example/2"], output=tmp_path / "o", executable=fake, url_column="URL")
+    assert plain.url == "http://a.example/2"
+    assert '"--column", "url=URL", "--column", "key=ID"' in (tmp_path / "log").read_text()
+
+
+def test_a_table_without_rows_has_no_results(fake: str, tmp_path: Path) -> None:
+    assert list(martlet.fetch([], output=tmp_path, executable=fake)) == []
+
+
+def test_rows_of_an_open_shard_are_counted_before_they_are_results(
+    fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    monkeypatch.setenv("FAKE_SHARD", str(closed))
+
+    class Bar:
+        added = 0
+        seen: list[tuple[int, Counts]] = []  # noqa: RUF012
+
+        def add(self, result: martlet.Result) -> None:
+            self.added += 1
+
+        def counts(self, counts: Counts) -> None:
+            self.seen.append((self.added, counts))
+            if counts.ended == 3:
+                # The shard is closed only when all its rows were counted.
+                closed.touch()
+
+        def close(self) -> None:
+            pass
+
+    bar = Bar()
+    rows = ["http://a.example/1", "http://a.example/404", "http://a.example/2"]
+    results = list(martlet.fetch(rows, shards=tmp_path / "s", executable=fake, progress=bar))
+    assert len(results) == bar.added == 3
+    added, counts = next((added, counts) for added, counts in bar.seen if counts.ended == 3)
+    assert (added, counts.stored, counts.failed, counts.reasons()) == (0, 2, {"http-404": 1}, {"http-404": 1})
+
+
+def test_the_terminal_shows_rows_of_an_open_shard_and_reasons() -> None:
+    stream = io.StringIO()
+    progress = TerminalProgress(stream, total=100, width=120)
+    progress.counts(Counts(rows=60, stored=40, failed={"timeout": 2, "not-found": 8}, bytes=2048, row_rate=7.0))
+    progress.add(martlet.Result(key="k", row=0, url="u", bytes=1))
+    progress.close()
+    last = stream.getvalue().split("\r")[-1]
+    assert last.startswith("50/100 rows, 10 failed, 2.0 KiB, 7 rows/s")
+    assert last.rstrip().endswith("; not-found 8, timeout 2")
 
 
 def test_the_executable_is_found(fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +294,18 @@ def test_the_terminal_shows_counts_at_most_five_times_a_second() -> None:
     draws = stream.getvalue().split("\r")[1:]
     assert 3 <= len(draws) <= 7
     assert draws[-1].startswith("100/100 rows, 0 failed, 100.0 KiB")
+
+
+def test_the_bar_of_tqdm_counts_each_row_once(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    bar = TqdmProgress(total=10)
+    bar.counts(Counts(rows=8, stored=5, failed={"not-found": 2}))
+    assert bar._bar.n == 7
+    for row in range(8):
+        bar.add(martlet.Result(key="k", row=row, url="u", error_code="not-found" if row < 3 else None))
+    assert bar._bar.n == 8
+    bar.close()
+    assert "failed=3, not-found=2" in capsys.readouterr().err
 
 
 def test_the_process_ends_with_the_program_that_started_it(fake: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from martlet.cluster import Divider, Request, passed_through
+from martlet.cluster import Divider, Request
 from martlet.domains import Suffixes
 from martlet.errors import PlanMismatch, ReportLocked, RunFailed
 from martlet.part import Job, Summary, part_directory, report_rows, run_part, write_table
@@ -164,6 +164,9 @@ def request(output: Path | str, **changes: object) -> Request:
         "shards": True,
         "shard_size": None,
         "shard_count": None,
+        "shard_time": None,
+        "url_column": "url",
+        "columns": None,
         "executable": None,
         "options": {},
         **changes,
@@ -206,14 +209,6 @@ def test_urls_are_assigned_alike_in_all_processes() -> None:
     for url in ["http://x.a.example/1", "http://b.test/", "", None, "http://[bad/"]:
         assert divider.part(url) == copy.part(url)
         assert divider.unit(url) == copy.unit(url)
-
-
-def test_columns_that_the_report_uses_get_an_underscore() -> None:
-    assert passed_through(["url", "key", "label", "status", "part", "name"]) == {
-        "label": "label",
-        "status": "status_",
-        "part": "part_",
-    }
 
 
 def test_a_locked_report_is_an_error_of_its_own() -> None:

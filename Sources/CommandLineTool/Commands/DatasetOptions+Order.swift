@@ -34,6 +34,7 @@ extension DatasetOptions {
         var limits = ShardLimits()
         if let size = self.shardSize { limits.bytes = max(1, size) }
         if let count = self.shardCount { limits.samples = count }
+        if let time = self.shardTime, time > .zero { limits.idle = Quantity.nanoseconds(time) }
         order.shards = DatasetOrder.Shards(directory: directory, limits: limits)
         order.filter = try self.filter()
         return order
@@ -47,6 +48,9 @@ extension DatasetOptions {
             guard self.manifestFormat == nil else {
                 throw BadValue("--manifest-format is for --manifest; a report is always JSON lines")
             }
+            guard self.urlColumn == nil, self.column.isEmpty else {
+                throw BadValue("--url-column and --column are for --manifest; the columns of a report have fixed names")
+            }
             var order = DatasetOrder(table: report, parser: TableParser(reportWithAllFailed: self.retryAllFailed))
             order.isRetry = true
             return order
@@ -58,9 +62,27 @@ extension DatasetOptions {
             throw BadValue("--manifest is empty; name a file, or - for standard input")
         }
         guard let format = self.manifestFormat ?? TableFormat(fileName: path) else {
-            throw BadValue("the format of the table does not follow from its name; add --manifest-format")
+            let shown = path == "-" ? "standard input" : "'\(DisplayText.clean(path))'"
+            if let foreign = ForeignFormat(fileName: path) { throw BadValue("\(shown): \(foreign.advice)") }
+            throw BadValue("the format of \(shown) does not follow from its name; add --manifest-format")
         }
-        return DatasetOrder(table: path, parser: TableParser(format))
+        let columns = try self.columns()
+        var order = DatasetOrder(table: path, parser: TableParser(format, columns: columns))
+        let named = columns.named.map { JSON.Member($0.role.rawValue, .string($0.column)) }
+        if !named.isEmpty { order.terms = [JSON.Member("columns", .object(named))] }
+        return order
+    }
+
+    private func columns() throws(BadValue) -> TableColumns {
+        var columns = TableColumns()
+        if let name = self.urlColumn, name.isEmpty { throw BadValue("--url-column is empty; name a column") }
+        let given = self.urlColumn.map { [ColumnName(role: .url, column: $0)] } ?? []
+        for one in given + self.column where !columns.set(one.role, to: one.column) {
+            throw BadValue(
+                "--column \(one.role.rawValue)=\(DisplayText.clean(one.column)): the meaning or the column is named twice"
+            )
+        }
+        return columns
     }
 
     private func filter() throws(BadValue) -> SampleFilter {
@@ -82,8 +104,9 @@ extension DatasetOptions {
     /// The names of given options that need a table.
     private var dependent: [String] {
         let given: [(String, Bool)] = [
-            ("--manifest-format", self.manifestFormat != nil), ("--report", self.report != nil),
-            ("--retry-all-failed", self.retryAllFailed), ("--shards", self.shards != nil),
+            ("--manifest-format", self.manifestFormat != nil), ("--url-column", self.urlColumn != nil),
+            ("--column", !self.column.isEmpty), ("--report", self.report != nil),
+            ("--retry-all-failed", self.retryAllFailed), ("--shards", self.shards != nil), ("--counts", self.counts),
         ]
         return given.filter(\.1).map(\.0) + self.shardOptions
     }
@@ -92,6 +115,7 @@ extension DatasetOptions {
     private var shardOptions: [String] {
         let given: [(String, Bool)] = [
             ("--shard-size", self.shardSize != nil), ("--shard-count", self.shardCount != nil),
+            ("--shard-time", self.shardTime != nil),
             ("--max-size", self.maxSize != nil), ("--min-size", self.minSize != nil), ("--types", self.types != nil),
         ]
         return given.filter(\.1).map(\.0)
@@ -103,7 +127,7 @@ extension DatasetOrder {
     mutating func complete(_ plan: GetPlan) {
         self.fetches = plan.jobs
         self.algorithm = plan.options.reportDigest ?? .sha256
-        self.terms = [JSON.Member("digest", .string(self.algorithm.rawValue))]
+        self.terms.insert(JSON.Member("digest", .string(self.algorithm.rawValue)), at: 0)
         if let shards = self.shards {
             self.terms.append(JSON.Member("shards", .string(Self.absolute(shards.directory))))
             self.terms.append(JSON.Member("max-size", .optional(self.filter.maximum)))

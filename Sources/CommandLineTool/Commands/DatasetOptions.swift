@@ -9,7 +9,7 @@ struct DatasetOptions: ParsableArguments {
             "Read a table of URLs from a file, or from standard input if it is '-'.",
             discussion: """
                 JSON lines, CSV or TSV with a header, plain or gzip. The column url is required; key, name and checksum \
-                are optional; other columns are copied to the report.
+                are optional; other columns are copied to the report. Parquet is read by the Python package.
                 """,
             valueName: "file"
         ),
@@ -26,6 +26,19 @@ struct DatasetOptions: ParsableArguments {
         transform: { try Choice.parse($0, among: TableFormat.allCases) }
     )
     var manifestFormat: TableFormat?
+
+    @Option(help: ArgumentHelp("Column of the URLs. (default: url)", valueName: "name"))
+    var urlColumn: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Column with a meaning, such as 'key=ID'; may be repeated.",
+            discussion: "The meanings are url, key, name and checksum.",
+            valueName: "meaning=name"
+        ),
+        transform: { try ColumnName.parse($0) }
+    )
+    var column: [ColumnName] = []
 
     @Option(
         help: ArgumentHelp(
@@ -69,6 +82,15 @@ struct DatasetOptions: ParsableArguments {
     var shardCount: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Close a shard to which nothing was added for so many seconds. (default: 0, never)",
+            valueName: "seconds"
+        ),
+        transform: { try Seconds.parse($0) }
+    )
+    var shardTime: Duration?
+
+    @Option(
         help: ArgumentHelp("With --shards: fail rows with larger contents.", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
@@ -87,6 +109,14 @@ struct DatasetOptions: ParsableArguments {
         )
     )
     var types: String?
+
+    @Flag(
+        help: ArgumentHelp(
+            "Print the counts of the rows to standard output: a JSON line per second, and one at the end.",
+            discussion: "They are the event 'counts' of --json."
+        )
+    )
+    var counts = false
 
     /// Whether a table is to be read.
     var isGiven: Bool { self.manifest != nil || self.retryFrom != nil }

@@ -69,6 +69,8 @@ struct GetPlan {
     var afterStop = "received data is kept: run the same command again to continue"
     /// Whether details are reported.
     var verbose = false
+    /// Whether the counts of a table are printed for a program.
+    var printsCounts = false
     /// Whether progress may be drawn on a terminal.
     var drawsProgress = true
 
@@ -139,6 +141,7 @@ extension GetCommand {
         if var dataset = try self.datasets.order() {
             dataset.complete(plan)
             plan.dataset = dataset
+            plan.printsCounts = self.datasets.counts
         }
         return plan
     }

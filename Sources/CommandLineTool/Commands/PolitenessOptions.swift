@@ -74,8 +74,7 @@ extension PolitenessOptions {
     }
 
     private static func nanoseconds(_ duration: Duration) -> Int64 {
-        let (seconds, attoseconds) = duration.components
-        return min(max(0, seconds), 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
+        Quantity.nanoseconds(min(max(.zero, duration), .seconds(86_400)))
     }
 
     /// The default User-Agent field with the contact, if there is one.

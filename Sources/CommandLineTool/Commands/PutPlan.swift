@@ -127,6 +127,7 @@ extension PutCommand {
         plan.run.directHosts = self.requests.noProxy
         plan.run.jobs = sending.jobs
         plan.run.perHost = sending.perHost ?? sending.jobs
+        plan.run.limitsHosts = sending.perHost != nil
         plan.run.rateLimit = sending.limitRate > 0 ? sending.limitRate : nil
         return plan
     }

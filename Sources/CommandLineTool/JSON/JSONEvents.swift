@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Datasets
 import TransferCore
 import TransferEngine
 
@@ -87,6 +88,23 @@ enum JSONEvents {
         object.add("seconds", Quantity.seconds(summary.elapsed))
         object.add("rate", summary.rate)
         object.add("status", Int64(status))
+        return self.text(object)
+    }
+
+    /// The counts of the rows of a table.
+    static func counts(_ counts: RowCounts) -> String {
+        let summary = counts.summary
+        var object = [JSON.Member("event", .string("counts"))]
+        object.add("rows", summary.rows)
+        object.add("done", summary.done)
+        object.add("stored", summary.stored)
+        object.add("failed", .object(summary.reasons.map { JSON.Member($0.code, .integer($0.count)) }))
+        object.add("reportedBefore", summary.reportedBefore)
+        object.add("failedBefore", summary.failedBefore)
+        object.add("bytes", counts.received)
+        object.add("rate", counts.rate)
+        object.add("rowRate", counts.rowRate)
+        object.add("complete", counts.isComplete)
         return self.text(object)
     }
 

@@ -22,13 +22,16 @@ struct ProgressFrame {
         var rate: Double = 0
         /// Whether the list of URLs has been read to its end.
         var complete = true
+        /// The counts of a table, which are shown instead of those of files.
+        var rows: RowCounts?
     }
 
     private var mark: String { self.unicode ? "…" : "..." }
 
     /// The lines, each narrower than the terminal, so that none wraps.
     func lines(_ model: RunModel, _ totals: Totals) -> [String] {
-        let room = max(1, self.rows - 2)
+        let counts = totals.rows.map { $0.lines.map { self.cut($0) } } ?? [self.total(model, totals)]
+        let room = max(1, self.rows - 1 - counts.count)
         var lines: [String] = []
         let shown = model.rows.count > room ? max(0, room - 1) : model.rows.count
         // Those that wait do not hide those that run.
@@ -36,8 +39,7 @@ struct ProgressFrame {
         if rows.count > shown { rows = rows.filter { $0.waiting == nil } + rows.filter { $0.waiting != nil } }
         for row in rows.prefix(shown) { lines.append(self.line(row)) }
         if model.rows.count > shown { lines.append(self.cut("\(self.mark) and \(model.rows.count - shown) more")) }
-        lines.append(self.total(model, totals))
-        return lines
+        return lines + counts
     }
 
     private func line(_ row: RunModel.Row) -> String {

@@ -50,6 +50,12 @@ enum Quantity {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
+    /// Converts a duration to nanoseconds; at most about 292 years.
+    static func nanoseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return min(seconds, Int64.max / 1_000_000_000 - 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+
     /// Formats a number with three digits.
     private static func digits(_ number: Double) -> String {
         if number < 9.995 { return self.decimal(number, places: 2) }

@@ -61,9 +61,7 @@ struct DatasetEnd {
         }
         if self.summary.unfinished > 0 { counts.append("\(self.summary.unfinished) not finished") }
         var lines = [counts.joined(separator: ", ")]
-        for (code, count) in self.summary.failed.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-            lines.append("  \(code): \(count)")
-        }
+        for reason in self.summary.reasons { lines.append("  \(reason.code): \(reason.count)") }
         if self.summary.isTableIncomplete { lines.append("  the table could not be read to its end") }
         if let error { lines.append("  " + DisplayText.clean(error.message)) }
         return lines

@@ -26,6 +26,11 @@ enum EngineAssembly {
         }
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
+        transport.openConnections = OpenConnectionLimits(
+            perHost: plan.limitsHosts ? plan.perHost : nil,
+            perDomain: plan.politeness.connectionsPerDomain,
+            suffixes: configuration.suffixes
+        )
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
         return try LiveEngine.make(configuration, transport: transport, store: DiskStore())

@@ -72,7 +72,7 @@ enum GetRun {
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
             guard let dataset else { return self.show(run, mailbox, reporter, afterStop: plan.afterStop) }
-            return self.show(run, mailbox, reporter, afterStop: plan.afterStop) { summary, status in
+            return self.show(run, mailbox, reporter, dataset, afterStop: plan.afterStop) { summary, status in
                 let end = DatasetEnd(dataset, failure)
                 summary.tableLines = end.lines
                 // The lines of the summary are not printed then.
@@ -110,12 +110,14 @@ enum GetRun {
         _ run: RunControl,
         _ mailbox: EventMailbox,
         _ reporter: RunReporter,
+        _ dataset: DatasetRun? = nil,
         afterStop: String,
         ending: (inout Summary, inout Int32) -> Void = { _, _ in }
     ) -> Int32 {
         let clock = ContinuousClock()
         let start = clock.now
         var rate = RateWindow(span: 5_000_000_000)
+        var rowRate = RateWindow(span: 5_000_000_000)
         var isTold = false
         var received: Int64 = 0
         while true {
@@ -124,13 +126,23 @@ enum GetRun {
             let batch = mailbox.drain()
             // The engine counts a file's bytes when it ends; the model also counts those of running files.
             received = max(received, counts.receivedBytes + counts.sentBytes, batch.model.receivedBytes)
-            rate.record(received, at: Int64(Quantity.seconds(clock.now - start) * 1e9))
+            let elapsed = Quantity.seconds(clock.now - start)
+            rate.record(received, at: Int64(elapsed * 1e9))
+            let rows = dataset.map { dataset in
+                var rows = RowCounts(summary: dataset.summary, received: received, rate: rate.rate)
+                rowRate.record(rows.summary.ended, at: Int64(elapsed * 1e9))
+                rows.rowRate = rowRate.rate
+                rows.isComplete = run.feeder.isComplete
+                return rows
+            }
+            if let rows { reporter.tell(rows, at: elapsed) }
             let totals = ProgressFrame.Totals(
                 waiting: counts.waiting - counts.waitingAgain,
                 held: counts.held,
                 received: received,
                 rate: rate.rate,
-                complete: run.feeder.isComplete
+                complete: run.feeder.isComplete,
+                rows: rows
             )
             reporter.show(batch, totals)
             if reporter.isBroken { run.stop(interrupted: false) }
@@ -159,6 +171,13 @@ enum GetRun {
             unfinished: summary.unfinished
         )
         ending(&summary, &status)
+        if let dataset {
+            let elapsed = Quantity.seconds(summary.elapsed)
+            var rows = RowCounts(summary: dataset.summary, received: summary.received, rate: summary.rate)
+            rows.rowRate = elapsed > 0 ? Double(rows.summary.ended) / elapsed : 0
+            rows.isComplete = !rows.summary.isTableIncomplete
+            reporter.tell(rows, at: elapsed, isLast: true)
+        }
         reporter.end(summary, status: status)
         if run.isInterrupted {
             reporter.tell("stopped; \(afterStop)")

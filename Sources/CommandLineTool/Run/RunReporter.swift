@@ -11,11 +11,14 @@ final class RunReporter: Sendable {
     private let display: GetPlan.Display
     private let errors = OutputStream(STDERR_FILENO)
     private let objects: OutputStream?
+    /// Where the counts of a table are printed for a program.
+    private let counts: OutputStream?
     private let text: ReportText
     /// Whether a live region is drawn.
     let isLive: Bool
     private let isUnicode: Bool
     private let region = Mutex(LiveRegion())
+    private let schedule = Mutex(CountsSchedule())
 
     /// Creates a reporter.
     init(_ plan: GetPlan) {
@@ -24,6 +27,7 @@ final class RunReporter: Sendable {
         self.isUnicode = Terminal.isUnicode
         self.isLive = isTerminal && plan.display == .text && plan.drawsProgress
         self.objects = plan.display == .json ? OutputStream(plan.toStandardOutput ? STDERR_FILENO : STDOUT_FILENO) : nil
+        self.counts = plan.printsCounts ? self.objects ?? OutputStream(STDOUT_FILENO) : nil
         self.text = ReportText(
             verbose: plan.verbose && plan.display == .text,
             quiet: plan.display != .text,
@@ -41,6 +45,20 @@ final class RunReporter: Sendable {
     func hurry() {
         self.errors.hurry()
         self.objects?.hurry()
+        self.counts?.hurry()
+    }
+
+    /// Prints the counts of a table for a program, if that is due.
+    ///
+    /// - Parameters:
+    ///   - counts: The counts.
+    ///   - time: A monotonic time in seconds.
+    ///   - isLast: Whether the run has ended.
+    func tell(_ counts: RowCounts, at time: Double, isLast: Bool = false) {
+        guard let stream = self.counts,
+            let line = self.schedule.withLock({ $0.line(counts, at: time, isLast: isLast) })
+        else { return }
+        stream.write(line + "\n")
     }
 
     /// Prints the events since the last call.

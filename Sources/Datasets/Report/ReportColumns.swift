@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
+package import TransferCore
 
 /// The columns of a report.
 package enum ReportColumns {
@@ -13,8 +13,18 @@ package enum ReportColumns {
         ] + DigestAlgorithm.allCases.map(\.rawValue)
     )
 
-    /// The name in the report of a column that is passed through.
+    /// The columns that are passed through, with their names in the report.
     ///
-    /// A name that the report uses itself gets an underscore, so that both values are kept.
-    package static func passedThrough(_ name: String) -> String { Self.names.contains(name) ? name + "_" : name }
+    /// A name that the report uses itself gets underscores until it is neither the report's nor that of another column,
+    /// so that all values are kept.
+    package static func passedThrough(_ columns: [JSON.Member]) -> [JSON.Member] {
+        guard columns.contains(where: { Self.names.contains($0.name) }) else { return columns }
+        var others = Set(columns.map(\.name))
+        return columns.map { column in
+            guard Self.names.contains(column.name) else { return column }
+            var name = column.name
+            repeat { name += "_" } while Self.names.contains(name) || !others.insert(name).inserted
+            return JSON.Member(name, column.value)
+        }
+    }
 }

@@ -48,9 +48,7 @@ package struct ReportLine: Sendable {
             members.append(JSON.Member("shard", .string(place.shard)))
             members.append(JSON.Member("offset", .integer(place.offset)))
         }
-        for other in row.others {
-            members.append(JSON.Member(ReportColumns.passedThrough(other.name), other.value))
-        }
+        members += ReportColumns.passedThrough(row.others)
         var line = JSON.object(members).bytes
         line.append(0x0A)
         return line

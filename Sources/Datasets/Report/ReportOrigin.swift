@@ -70,19 +70,22 @@ extension ReportOrigin {
     ///
     /// - Throws: `StorageError` if a regular file cannot be read: a report that was begun without its terms could not be
     ///   continued with them.
-    package static func terms(ofTable file: FileDescriptor) throws(StorageError) -> [JSON.Member] {
-        guard let status = file.status() else { throw self.cannotRead(errno) }
+    package static func terms(
+        ofTable file: FileDescriptor,
+        named name: String
+    ) throws(StorageError) -> [JSON.Member] {
+        guard let status = file.status() else { throw self.cannotRead(name, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { return [] }
         var bytes = [UInt8](repeating: 0, count: self.prefix)
         let count = bytes.withUnsafeMutableBytes { file.read(into: $0, at: 0) }
-        guard count >= 0 else { throw self.cannotRead(Int32(-count)) }
+        guard count >= 0 else { throw self.cannotRead(name, Int32(-count)) }
         return [
             JSON.Member("table-bytes", .integer(Int64(status.st_size))),
             JSON.Member("table-beginning", .string(Hexadecimal.encode(Array(SHA256.hash(data: bytes[..<count]))))),
         ]
     }
 
-    private static func cannotRead(_ number: Int32) -> StorageError {
-        StorageError(errno: number, otherwise: .inputOutput, "cannot read", "the table")
+    private static func cannotRead(_ name: String, _ number: Int32) -> StorageError {
+        StorageError(errno: number, otherwise: .inputOutput, "cannot read the table", name)
     }
 }

@@ -97,6 +97,7 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
     package mutating func stored(_ number: Int64, _ line: Line) {
         guard case .storing = self.active[number] else { return }
         self.active[number] = .stored(line)
+        self.summary.stored += 1
     }
 
     /// A shard is complete and durable.
@@ -106,6 +107,7 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
         var lines: [Line] = []
         for number in numbers {
             guard case .stored(let line) = self.active[number] else { continue }
+            self.summary.stored -= 1
             self.summary.done += 1
             lines.append(self.report(number, line))
         }
@@ -134,6 +136,8 @@ package struct DatasetSummary: Sendable, Equatable {
     package var rows: Int64 = 0
     /// The number of rows that are done.
     package var done: Int64 = 0
+    /// The number of rows whose content is in a shard that is not complete: the end of the program loses them.
+    package var stored: Int64 = 0
     /// The number of rows that failed, by code.
     package var failed: [String: Int64] = [:]
     /// The number of rows that were in the report already.
@@ -148,6 +152,14 @@ package struct DatasetSummary: Sendable, Equatable {
 
     /// The number of rows that failed in this run.
     package var failures: Int64 { self.failed.values.reduce(0, +) }
+
+    /// The number of rows that have ended in this run, also those in an incomplete shard.
+    package var ended: Int64 { self.done + self.stored + self.failures }
+
+    /// The codes of the failures, with the most frequent one first.
+    package var reasons: [(code: String, count: Int64)] {
+        self.failed.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { (code: $0.key, count: $0.value) }
+    }
 
     /// The number of rows that were read, but are not reported.
     package var unfinished: Int64 { self.rows - self.done - self.failures - self.reportedBefore }

@@ -67,7 +67,7 @@ package final class DatasetRun: Sendable {
         if let path = order.report {
             let known: [JSON.Member]
             do throws(StorageError) {
-                known = try ReportOrigin.terms(ofTable: self.table)
+                known = try ReportOrigin.terms(ofTable: self.table, named: order.table)
             } catch {
                 throw .storage(error)
             }
@@ -293,6 +293,9 @@ package final class DatasetRun: Sendable {
             self.onFailure(error)
         }
     }
+
+    /// A shard could not be closed: the run must be stopped.
+    func storageFailed(_ error: StorageError) { self.onFailure(error) }
 
     /// Reports the rows of a shard durably.
     func shardClosed(_ shard: ClosedShard) throws(StorageError) {

@@ -5,12 +5,18 @@ internal import TransferCore
 
 /// Appends contents to shards on a separate thread.
 final class ShardStore: Sendable {
-    private struct State { weak var run: DatasetRun? }
+    private struct State {
+        weak var run: DatasetRun?
+        /// Whether a look at the idle shard is scheduled.
+        var isWatching = false
+    }
 
     private let worker: any SerialWorker
     private let state = Mutex(State())
     private let link: Link
     private let writer: ShardWriter
+    /// The time after which an idle shard is closed, or `nil`.
+    private let idle: Int64?
 
     /// The writer is created before the store that it calls.
     private final class Link: Sendable {
@@ -35,6 +41,7 @@ final class ShardStore: Sendable {
         workers: SerialWorkerFactory
     ) throws(StorageError) {
         self.worker = workers("martlet.shards")
+        self.idle = shards.limits.idle
         let link = Link()
         self.link = link
         self.writer = try ShardWriter(
@@ -62,6 +69,29 @@ final class ShardStore: Sendable {
         self.worker.perform {
             guard let run = self.run else { return }
             run.store(fetch, content, result, in: self.writer)
+            self.watch()
+        }
+    }
+
+    /// Looks at the shard that is filled when nothing was added for the time that the limits have.
+    private func watch() {
+        guard let idle = self.idle else { return }
+        let isFirst = self.state.withLock { state in
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        if isFirst { self.look(after: idle) }
+    }
+
+    private func look(after delay: Int64) {
+        self.worker.perform(after: .nanoseconds(delay)) { [weak self] in
+            guard let self, let run = self.run else { return }
+            do throws(StorageError) {
+                if let next = try self.writer.closeIfIdle() { return self.look(after: next) }
+                self.state.withLock { $0.isWatching = false }
+            } catch {
+                run.storageFailed(error)
+            }
         }
     }
 

@@ -69,16 +69,19 @@ package struct ClosedShard: Sendable, Hashable {
     }
 }
 
-/// The size at which a shard is closed.
+/// When a shard is closed.
 package struct ShardLimits: Sendable, Hashable {
     /// The size of the file in bytes, exceeded only by a single sample that is larger.
     package var bytes: Int64
     /// The number of samples, at least 1.
     package var samples: Int
+    /// The time without a new sample, in nanoseconds, or `nil` if a shard waits for the next sample without a limit.
+    package var idle: Int64?
 
     /// Creates limits; the defaults are those of img2dataset for samples, and 1 GiB.
-    package init(bytes: Int64 = 1 << 30, samples: Int = 10_000) {
+    package init(bytes: Int64 = 1 << 30, samples: Int = 10_000, idle: Int64? = nil) {
         self.bytes = max(1, bytes)
         self.samples = max(1, samples)
+        self.idle = idle.map { max(1, $0) }
     }
 }

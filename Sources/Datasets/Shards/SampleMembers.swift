@@ -48,8 +48,8 @@ extension DatasetSample {
         let start = [JSON.Member("key", .string(self.row.key)), JSON.Member("url", .string(self.row.url))]
         let type = self.mediaType.map { [JSON.Member("media_type", .string($0))] } ?? []
         for member in start + self.metadata + type where names.insert(member.name).inserted { members.append(member) }
-        for other in self.row.others {
-            var name = ReportColumns.passedThrough(other.name)
+        for other in ReportColumns.passedThrough(self.row.others) {
+            var name = other.name
             while !names.insert(name).inserted { name += "_" }
             members.append(JSON.Member(name, other.value))
         }

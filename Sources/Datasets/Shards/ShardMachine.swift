@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Decides which shard a sample is written to, and in which order a full shard becomes durable.
 ///
-/// Pure value: it performs no I/O. At most one shard is filled, and at most one other is closed at the same time: synced,
+/// Pure value: it performs no I/O and reads no clock. At most one shard is filled, and at most one other is closed at the same time: synced,
 /// renamed, its name synced, and reported. The caller performs one step after the other and reports each.
 ///
 /// - Invariant: A shard is renamed only after all earlier ones are reported.
@@ -30,8 +30,20 @@ struct ShardMachine {
         case report(ClosedShard)
     }
 
+    /// Whether the shard that is filled is closed because nothing is added to it.
+    enum Idleness: Equatable {
+        /// There is no such shard, or no limit.
+        case none
+        /// Look again at this time, in nanoseconds.
+        case until(Int64)
+        /// End it.
+        case due
+    }
+
     private struct Filling {
         var size: Int64 = 0
+        /// The time of the last sample, in nanoseconds.
+        var last: Int64 = 0
         var rows: [Int64] = []
         var names: Set<String> = []
     }
@@ -96,18 +108,25 @@ struct ShardMachine {
         return self.isClosing ? .waitForClosing : .seal
     }
 
+    /// Whether the shard that is filled is closed although it is not full.
+    func idleness(at now: Int64) -> Idleness {
+        guard let limit = self.limits.idle, let filling = self.filling, !filling.rows.isEmpty else { return .none }
+        return now - filling.last >= limit ? .due : .until(filling.last + limit)
+    }
+
     /// The file of ``Admission/create(_:)`` was created.
     mutating func created() {
         precondition(self.filling == nil, "a shard was created while another one is filled")
         self.filling = Filling()
     }
 
-    /// A sample was appended.
-    mutating func appended(_ row: Int64, named name: String, size: Int64) {
+    /// A sample was appended, at a time in nanoseconds.
+    mutating func appended(_ row: Int64, named name: String, size: Int64, at now: Int64) {
         precondition(self.filling != nil, "a sample was appended without a shard")
         self.filling?.rows.append(row)
         self.filling?.names.insert(name)
         self.filling?.size += size
+        self.filling?.last = now
     }
 
     /// The shard that is filled has all its bytes, but is not synced.

@@ -35,6 +35,7 @@ package final class ShardWriter: Sendable {
     /// Held by the thread that performs the steps of closing.
     private let closing = Mutex<Void>(())
     private let closer: any SerialWorker
+    private let clock: @Sendable () -> Int64
 
     /// Locks a directory, creates it if it is missing, and removes what a killed program has left.
     ///
@@ -47,6 +48,7 @@ package final class ShardWriter: Sendable {
     ///   - limits: When a shard is full.
     ///   - owner: The report; numbering continues after the shards that it and the other reports of the directory name.
     ///   - closer: The thread that closes full shards.
+    ///   - clock: A monotonic time in nanoseconds.
     ///   - report: Called with each shard that is complete and durable, in order, one call at a time, on any thread.
     ///     It must make the rows durable in the report before it returns: then the next shard gets its name. If it throws,
     ///     it is called again later. It must not wait for a lock that a caller of this writer holds.
@@ -57,11 +59,13 @@ package final class ShardWriter: Sendable {
         limits: ShardLimits,
         owner: ShardReport,
         closer: any SerialWorker = DispatchWorker("martlet.shards.closing"),
+        clock: @escaping @Sendable () -> Int64 = { FileCalls.nanoseconds(of: CLOCK_MONOTONIC) },
         report: @escaping @Sendable (ClosedShard) throws(StorageError) -> Void
     ) throws(StorageError) {
         self.directory = try ShardDirectory(path)
         self.report = report
         self.closer = closer
+        self.clock = clock
         let (next, leftovers) = try self.directory.prepare(owner)
         self.leftovers = leftovers
         self.state = Mutex(State(machine: ShardMachine(limits: limits, next: next)))
@@ -80,9 +84,13 @@ package final class ShardWriter: Sendable {
         placed: (ShardPlace) -> Void = { _ in }
     ) throws(StorageError) -> ShardPlace {
         let draft = try SampleDraft(sample)
+        let now = self.clock()
         if self.state.withLock({ $0.isStalled }) { try self.close() }
         while true {
-            if let place = try self.state.withLock({ (state) throws(StorageError) in try self.place(draft, &state) }) {
+            let place = try self.state.withLock { (state) throws(StorageError) in
+                try self.place(draft, now, &state)
+            }
+            if let place {
                 placed(place)
                 self.closeIfFull()
                 return place
@@ -90,6 +98,30 @@ package final class ShardWriter: Sendable {
             // Another shard is being closed: this one can be ended only after it.
             try self.close()
         }
+    }
+
+    /// Ends the shard that is filled if nothing was added to it for the time of ``ShardLimits/idle``; returns when its rows
+    /// are reported.
+    ///
+    /// - Returns: The time after which to call this again, in nanoseconds; `nil` after the next sample.
+    /// - Throws: ``StorageError``, as ``append(_:placed:)``.
+    package func closeIfIdle() throws(StorageError) -> Int64? {
+        let now = self.clock()
+        switch self.state.withLock({ $0.machine.idleness(at: now) }) {
+        case .none: return nil
+        case .until(let time): return max(1, time - now)
+        case .due: break
+        }
+        // Another shard may be being closed.
+        try self.close()
+        try self.state.withLock { (state) throws(StorageError) in
+            // Another thread may have added a sample.
+            if state.machine.idleness(at: now) == .due, state.machine.ending == .seal { try Self.seal(&state) }
+        }
+        try self.close()
+        let end = self.clock()
+        guard case .until(let time) = self.state.withLock({ $0.machine.idleness(at: end) }) else { return nil }
+        return max(1, time - end)
     }
 
     /// Ends the last shard; returns when all rows are reported.
@@ -112,7 +144,11 @@ package final class ShardWriter: Sendable {
     // MARK: Filling
 
     /// Appends a sample; returns `nil` if the shard that is being closed must be completed first.
-    private func place(_ draft: SampleDraft, _ state: inout State) throws(StorageError) -> ShardPlace? {
+    private func place(
+        _ draft: SampleDraft,
+        _ now: Int64,
+        _ state: inout State
+    ) throws(StorageError) -> ShardPlace? {
         if let failure = state.failure { throw failure }
         while true {
             let members = draft.members(state.machine)
@@ -127,7 +163,7 @@ package final class ShardWriter: Sendable {
             case .append:
                 let offset = state.machine.size + members.contentOffset
                 try state.file?.append(members, draft.content)
-                state.machine.appended(draft.row, named: members.name, size: members.size)
+                state.machine.appended(draft.row, named: members.name, size: members.size, at: now)
                 return ShardPlace(shard: state.machine.name, offset: offset)
             }
         }

@@ -3,7 +3,8 @@
 ///
 /// A field that begins with a quotation mark ends with the next single one; within it, two stand for one, and separators
 /// and line ends are data. Records end with LF or CRLF. As in other readers, text after the closing quotation mark is
-/// appended to the field.
+/// appended to the field, if that is on the line of the opening one: otherwise the mark is probably that of a later
+/// record, and the records between them would be lost.
 ///
 /// Pure value: it consumes chunks of any size.
 ///
@@ -11,11 +12,13 @@
 struct DelimitedSplitter {
     /// A record.
     enum Record {
-        case fields([String])
+        ///
+        /// `hasReturns`: whether a CR without LF is outside of quotation marks.
+        case fields([String], hasReturns: Bool)
         /// A record longer than the limit; its content is dropped.
-        case tooLong
-        /// The table ends within quotation marks.
-        case unterminated
+        case tooLong(hasReturns: Bool)
+        /// The quotation mark in this line is not closed where a field can end: no later record can be found.
+        case unclosed(line: Int64)
     }
 
     private enum Place {
@@ -32,6 +35,10 @@ struct DelimitedSplitter {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private var isTooLong = false
+    /// The number of CRs outside of quotation marks.
+    private var returns = 0
+    /// The line of the last opening quotation mark, and the bytes after it.
+    private var quote: (line: Int64, count: Int) = (0, 0)
     private var line: Int64 = 1
     private var start: Int64 = 1
 
@@ -46,6 +53,8 @@ struct DelimitedSplitter {
     }
 
     /// Consumes a chunk, and calls `take` with each complete record and the number of its first line.
+    ///
+    /// After ``Record/unclosed(line:)`` the later records are meaningless: `take` should throw.
     mutating func split<E: Error>(_ chunk: ArraySlice<UInt8>, _ take: (Record, Int64) throws(E) -> Void) throws(E) {
         var index = chunk.startIndex
         while index < chunk.endIndex {
@@ -58,13 +67,15 @@ struct DelimitedSplitter {
                 } else {
                     if byte == 0x0A { self.line += 1 }
                     self.append(byte)
-                    // A missing quotation mark costs one record, not the rest of the table.
-                    if self.isTooLong, byte == 0x0A { try self.endRecord(take) }
+                    self.quote.count += 1
+                    if self.quote.count > self.limit { try take(.unclosed(line: self.quote.line), self.start) }
                 }
             case .quote where byte == 0x22:
                 self.append(byte)
                 self.place = .quoted
-            case .fieldStart where byte == 0x22: self.place = .quoted
+            case .fieldStart where byte == 0x22:
+                self.place = .quoted
+                self.quote = (self.line, 0)
             case .fieldStart, .bare, .quote:
                 if byte == self.separator {
                     self.endField()
@@ -72,6 +83,11 @@ struct DelimitedSplitter {
                     self.line += 1
                     try self.endRecord(take)
                 } else {
+                    if byte == 0x0D {
+                        self.returns += 1
+                    } else if self.place == .quote, self.quote.line != self.line {
+                        try take(.unclosed(line: self.quote.line), self.start)
+                    }
                     self.append(byte)
                     self.place = .bare
                 }
@@ -84,7 +100,7 @@ struct DelimitedSplitter {
         if case .quoted = self.place {
             let start = self.start
             self.reset()
-            return try take(.unterminated, start)
+            return try take(.unclosed(line: self.quote.line), start)
         }
         if case .fieldStart = self.place, self.bytes.isEmpty, self.ends.isEmpty { return }
         try self.endRecord(take)
@@ -105,9 +121,12 @@ struct DelimitedSplitter {
     private mutating func endRecord<E: Error>(_ take: (Record, Int64) throws(E) -> Void) throws(E) {
         let start = self.start
         defer { self.reset() }
-        if self.isTooLong { return try take(.tooLong, start) }
+        if self.isTooLong { return try take(.tooLong(hasReturns: self.returns > 1), start) }
         // The CR of a CRLF; within quotation marks it is data.
-        if self.place == .bare, self.bytes.last == 0x0D { self.bytes.removeLast() }
+        if self.place == .bare, self.bytes.last == 0x0D {
+            self.bytes.removeLast()
+            self.returns -= 1
+        }
         // A blank line is not a record.
         if self.bytes.isEmpty, self.ends.isEmpty { return }
         self.endField()
@@ -118,13 +137,14 @@ struct DelimitedSplitter {
             fields.append(String(decoding: self.bytes[from..<end], as: UTF8.self))
             from = end
         }
-        try take(.fields(fields), start)
+        try take(.fields(fields, hasReturns: self.returns > 0), start)
     }
 
     private mutating func reset() {
         self.bytes.removeAll(keepingCapacity: true)
         self.ends.removeAll(keepingCapacity: true)
         self.isTooLong = false
+        self.returns = 0
         self.place = .fieldStart
         self.start = self.line
     }

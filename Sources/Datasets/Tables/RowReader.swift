@@ -14,13 +14,18 @@ struct RowReader {
     static let largestNumber: Int64 = 1 << 40
 
     private let source: Source
+    /// The columns with a meaning.
+    let columns: TableColumns
     private var next: Int64 = 0
 
-    init(source: Source) { self.source = source }
+    init(source: Source, columns: TableColumns = TableColumns()) {
+        self.source = source
+        self.columns = columns
+    }
 
     /// Reads a record; `nil` if it is not selected.
     mutating func read(_ record: TableRecord) -> TableItem? {
-        let columns = Columns(record.members, isReport: self.source != .table)
+        let columns = Columns(record.members, self.columns, isReport: self.source != .table)
         let number: Int64
         switch self.source {
         case .table:
@@ -54,13 +59,13 @@ private struct Columns {
     private var isRetryable = false
     private(set) var fault: String?
 
-    init(_ members: [JSON.Member], isReport: Bool) {
+    init(_ members: [JSON.Member], _ columns: TableColumns, isReport: Bool) {
         for member in members {
             switch member.name {
-            case "url": self.url = self.text(member)
-            case "key": self.key = self.text(member)
-            case "name": self.name = self.text(member)
-            case "checksum": self.setChecksum(member)
+            case columns.url: self.url = self.text(member)
+            case columns.key: self.key = self.text(member)
+            case columns.name: self.name = self.text(member)
+            case columns.checksum: self.setChecksum(member)
             case "row" where isReport: self.row = member.value.integer
             case "error_code" where isReport: self.hasFailed = !member.value.isNull
             case "retryable" where isReport: self.isRetryable = member.value.bool == true
@@ -68,7 +73,7 @@ private struct Columns {
             default: self.others.append(member)
             }
         }
-        if self.url == nil { self.fail("the column `url` is missing or empty") }
+        if self.url == nil { self.fail("the column `\(columns.url)` is missing or empty") }
     }
 
     func isSelected(_ allFailed: Bool) -> Bool { self.hasFailed && (allFailed || self.isRetryable) }
@@ -102,7 +107,7 @@ private struct Columns {
         do throws(DigestSyntaxError) {
             self.checksum = try ExpectedDigest(columnValue: text)
         } catch {
-            self.fail("the column `checksum`: \(error.message)")
+            self.fail("the column `\(member.name)`: \(error.message)")
         }
     }
 

@@ -11,6 +11,8 @@ package struct TableReader: ~Copyable {
     private var decoder: GzipDecoder?
     private var isFirst = true
     private var hasEnded = false
+    /// The error after the rows that were returned last.
+    private var failure: TableError?
 
     /// Creates a reader.
     ///
@@ -33,7 +35,7 @@ package struct TableReader: ~Copyable {
         }
         let number = FileCalls.open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
-            throw TableError("it cannot be opened: \(String(cString: strerror(errno))); check its name")
+            throw TableError("'\(path)' cannot be opened: \(String(cString: strerror(errno))); check its name")
         }
         return FileDescriptor(number)
     }
@@ -41,12 +43,18 @@ package struct TableReader: ~Copyable {
     /// Reads the next rows; may return none before the end.
     ///
     /// - Returns: The rows, or `nil` after the last ones.
-    /// - Throws: ``TableError`` if reading fails, the compressed data is damaged or the header is wrong.
+    /// - Throws: ``TableError`` if reading fails, the table is empty, the compressed data is damaged, or the table cannot
+    ///   be parsed. The rows before the error were returned by earlier calls.
     package mutating func next() throws(TableError) -> [TableItem]? {
+        if let failure = self.failure { throw failure }
         guard !self.hasEnded else { return nil }
         let chunk = try self.read()
         if self.isFirst {
             self.isFirst = false
+            if chunk.isEmpty, !self.parser.mayBeEmpty {
+                throw TableError("it is empty; check the program that should write it")
+            }
+            if let foreign = ForeignFormat(beginning: chunk) { throw TableError(foreign.advice) }
             if GzipDecoder.isGzip(chunk) { self.decoder = try GzipDecoder() }
         }
         guard !chunk.isEmpty else {
@@ -58,15 +66,20 @@ package struct TableReader: ~Copyable {
         var items: [TableItem] = []
         var parser = self.parser
         defer { self.parser = parser }
-        try self.decoder?.decode(chunk) { (bytes) throws(TableError) in items += try parser.take(bytes) }
+        do throws(TableError) {
+            try self.decoder?.decode(chunk) { (bytes) throws(TableError) in items += try parser.take(bytes) }
+        } catch {
+            guard !items.isEmpty else { throw error }
+            self.failure = error
+        }
         return items
     }
 
     private func read() throws(TableError) -> [UInt8] {
         var number: Int32 = 0
         let file = self.file
-        // The first chunk must have the two bytes by which gzip is recognized.
-        let least = self.isFirst ? 2 : 1
+        // The first chunk must have the bytes by which formats are recognized.
+        let least = self.isFirst ? ForeignFormat.length : 1
         // A chunk of compressed bytes may hold a thousand times as many.
         let capacity = self.decoder == nil ? 64 << 10 : 8 << 10
         let chunk = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, filled in

@@ -35,6 +35,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private(set) var idleSince = NIODeadline.now()
 
     let lane: TransportLoop
+    /// The permit to be open; `nil` if the number of connections has no limit.
+    var permit: ConnectionPermit?
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?
@@ -170,7 +172,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         self.exchange = nil
         self.writer = nil
         self.held.removeAll()
-        guard self.phase == .ready, self.lane.keep(self) else { return self.closeChannel() }
+        guard self.phase == .ready, self.permit?.becameIdle() ?? true, self.lane.keep(self) else {
+            return self.closeChannel()
+        }
         self.idleSince = .now()
     }
 
@@ -215,6 +219,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         self.context = nil
         self.tunnelled = nil
         self.lane.closed(self)
+        self.permit?.end()
+        self.permit = nil
     }
 
     func channelActive(context: ChannelHandlerContext) { self.opened(context) }

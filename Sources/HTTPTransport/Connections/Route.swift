@@ -26,6 +26,14 @@ enum Route: Hashable, Sendable {
         }
     }
 
+    /// The host whose server has the connection; `nil` for a proxy that forwards requests to any host.
+    var host: Origin? {
+        switch self {
+        case .direct(let origin), .tunnelled(let origin, _): origin
+        case .forwarded: nil
+        }
+    }
+
     /// Whether any part of the route uses TLS.
     var hasTLS: Bool {
         switch self {

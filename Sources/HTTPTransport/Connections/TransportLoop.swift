@@ -14,6 +14,8 @@ final class TransportLoop: @unchecked Sendable {
     let configuration: HTTPTransport.Configuration
     /// Whether all requests are sent without a proxy.
     let isDirect: Bool
+    /// The open connections of all event loops; `nil` if their number has no limit.
+    let openConnections: OpenConnections?
     /// Whether the transport has been shut down: all later failures are reported as cancellations.
     private(set) var isShutDown = false
     /// Whether the transport was released: running exchanges continue, but their connections are not kept.
@@ -33,8 +35,15 @@ final class TransportLoop: @unchecked Sendable {
     /// The number of connections that are open or being opened.
     var connectionCount: Int { self.connections.count }
 
-    init(loop: any EventLoop, of loops: SharedLoops, configuration: HTTPTransport.Configuration, tls: TLSSettings) {
+    init(
+        loop: any EventLoop,
+        of loops: SharedLoops,
+        configuration: HTTPTransport.Configuration,
+        tls: TLSSettings,
+        openConnections: OpenConnections?
+    ) {
         self.loop = loop
+        self.openConnections = openConnections
         self.loops = loops
         self.configuration = configuration
         self.isDirect = configuration.proxy.isDirect
@@ -62,7 +71,14 @@ final class TransportLoop: @unchecked Sendable {
     }
 
     /// Takes an idle connection from the pool.
-    func takeConnection(over route: Route) -> ClientConnection? { self.pool.take(route) }
+    func takeConnection(over route: Route) -> ClientConnection? {
+        while let connection = self.pool.take(route) {
+            guard let permit = connection.permit, !permit.take() else { return connection }
+            // It is being closed for a request on another event loop.
+            connection.close()
+        }
+        return nil
+    }
 
     /// Keeps a connection for the next request; returns false if the pool does not accept it.
     func keep(_ connection: ClientConnection) -> Bool {

@@ -77,6 +77,7 @@ final class DatasetLife: WorldLife {
         if disk.order == .independent { disk.makeDirectories("/out/shards") }
         self.drawOrder(&recipe)
         self.drawNetwork(&recipe)
+        self.drawIdleShards(&recipe)
         for host in DatasetSite.hosts { self.network.servers[host] = self.site }
         let place = self.writesShards ? "shards" : "files"
         trace.add("world", "\(self.table.rows.count) rows, \(self.site.items.count) items, \(place)")
@@ -143,6 +144,12 @@ final class DatasetLife: WorldLife {
                 .init(host: host, time: start..<start + length, code: code, breaksConnections: true)
             ]
         }
+    }
+
+    private func drawIdleShards(_ recipe: inout Recipe) {
+        let idle = recipe.pick([5, 100, 2000])
+        guard recipe.has(oneIn: 3, "a shard to which nothing is added for \(idle) ms is closed") else { return }
+        self.order.shards?.limits.idle = Int64(idle) * 1_000_000
     }
 
     // MARK: Living

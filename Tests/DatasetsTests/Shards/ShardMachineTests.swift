@@ -11,7 +11,7 @@ import TransferTesting
         machine.created()
         for row in 0..<2 {
             #expect(machine.admission(of: 1024) == .append)
-            machine.appended(Int64(row), named: "\(row)", size: 1024)
+            machine.appended(Int64(row), named: "\(row)", size: 1024, at: 0)
         }
         #expect(machine.isFull)
         #expect(machine.admission(of: 1024) == .seal)
@@ -20,11 +20,11 @@ import TransferTesting
     @Test func aShardIsClosedBeforeTheSampleThatExceedsItsSize() {
         var machine = ShardMachine(limits: .init(bytes: 10_240, samples: 100), next: 0)
         machine.created()
-        machine.appended(0, named: "0", size: 5120)
+        machine.appended(0, named: "0", size: 5120, at: 0)
         #expect(machine.admission(of: 4096) == .append)
         #expect(machine.admission(of: 4608) == .seal)
         #expect(!machine.isFull)
-        machine.appended(1, named: "1", size: 4096)
+        machine.appended(1, named: "1", size: 4096, at: 0)
         #expect(machine.isFull)
     }
 
@@ -32,7 +32,7 @@ import TransferTesting
         var machine = ShardMachine(limits: .init(bytes: 1024, samples: 100), next: 0)
         machine.created()
         #expect(machine.admission(of: 1 << 40) == .append)
-        machine.appended(0, named: "0", size: 1 << 40)
+        machine.appended(0, named: "0", size: 1 << 40, at: 0)
         #expect(machine.admission(of: 1) == .seal)
     }
 
@@ -40,16 +40,34 @@ import TransferTesting
         var machine = ShardMachine(limits: .init(), next: 0)
         machine.created()
         #expect(machine.sampleName("k", row: 1) == "k")
-        machine.appended(1, named: "k", size: 1024)
+        machine.appended(1, named: "k", size: 1024, at: 0)
         #expect(machine.sampleName("k", row: 2) == "k%r2")
         machine.sealed(size: 2048)
         #expect(machine.sampleName("k", row: 2) == "k")
     }
 
+    @Test func aShardIsClosedWhenNothingWasAddedForTheTimeOfItsLimit() {
+        var machine = ShardMachine(limits: .init(idle: 100), next: 0)
+        #expect(machine.idleness(at: 1000) == .none)
+        machine.created()
+        #expect(machine.idleness(at: 1000) == .none)
+        machine.appended(0, named: "0", size: 1024, at: 1000)
+        #expect(machine.idleness(at: 1050) == .until(1100))
+        machine.appended(1, named: "1", size: 1024, at: 1090)
+        #expect(machine.idleness(at: 1100) == .until(1190))
+        #expect(machine.idleness(at: 1190) == .due && machine.ending == .seal)
+        machine.sealed(size: 4096)
+        #expect(machine.idleness(at: 5000) == .none)
+        var patient = ShardMachine(limits: .init(), next: 0)
+        patient.created()
+        patient.appended(0, named: "0", size: 1024, at: 0)
+        #expect(patient.idleness(at: .max) == .none)
+    }
+
     @Test func aShardIsReportedAfterItsNameIsDurable() {
         var machine = ShardMachine(limits: .init(samples: 1), next: 0)
         machine.created()
-        machine.appended(9, named: "9", size: 1024)
+        machine.appended(9, named: "9", size: 1024, at: 0)
         machine.sealed(size: 2048)
         var steps: [ShardMachine.Step] = []
         while let step = machine.step {
@@ -125,6 +143,7 @@ private struct ShardWorld {
     var disk = FakeDirectory()
     var reported: [String: [Int64]] = [:]
     let limits: ShardLimits
+    var now: Int64 = 0
 
     struct Crash: Error {}
 
@@ -134,7 +153,8 @@ private struct ShardWorld {
         self.reports = Int64.random(in: 1...3, using: &self.random)
         self.limits = ShardLimits(
             bytes: Int64.random(in: 1...20, using: &self.random) * 1024,
-            samples: Int.random(in: 1...6, using: &self.random)
+            samples: Int.random(in: 1...6, using: &self.random),
+            idle: Bool.random(using: &self.random) ? Int64.random(in: 1...20, using: &self.random) : nil
         )
     }
 
@@ -186,6 +206,8 @@ private struct ShardWorld {
     private mutating func append(_ row: Int64, _ size: Int64, _ machine: inout ShardMachine, _ crashes: Bool) throws {
         while true {
             try self.maybeCrash(crashes)
+            self.now += Int64.random(in: 0...4, using: &self.random)
+            try self.closeIfIdle(&machine)
             switch machine.admission(of: size) {
             case .create(let name):
                 try self.disk.create(name)
@@ -197,11 +219,20 @@ private struct ShardWorld {
                 if Int.random(in: 0..<10, using: &self.random) == 0 { continue }
                 let part = ".\(machine.name).part"
                 self.disk.files[part]?.append(row)
-                machine.appended(row, named: "\(row)", size: size)
+                machine.appended(row, named: "\(row)", size: size, at: self.now)
                 // Another thread performs steps at any time.
                 if Bool.random(using: &self.random), machine.step != nil { try self.step(&machine, crashes) }
                 return
             }
+        }
+    }
+
+    /// Ends the shard that is filled when nothing was added to it for long, as another thread does.
+    private mutating func closeIfIdle(_ machine: inout ShardMachine) throws {
+        switch machine.idleness(at: self.now) {
+        case .none: if self.limits.idle != nil, machine.ending != nil { throw TestSupportError("no end is planned") }
+        case .until(let time): if time <= self.now { throw TestSupportError("the time to look again is over") }
+        case .due: if machine.ending == .seal { machine.sealed(size: machine.size + 1024) }
         }
     }
 

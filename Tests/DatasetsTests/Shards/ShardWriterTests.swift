@@ -47,6 +47,48 @@ final class ShardLedger: Sendable {
         }
     }
 
+    @Test func anIdleShardIsClosedAndTheNextSampleGetsAnother() throws {
+        let now = Mutex<Int64>(0)
+        let ledger = self.ledger
+        let writer = try ShardWriter(
+            directory: self.directory.path,
+            limits: ShardLimits(idle: 1_000),
+            owner: ShardReport(path: "/nonexistent/report", id: "1", shards: []),
+            clock: { now.withLock { $0 } },
+            report: { (shard) throws(StorageError) in try ledger.add(shard) }
+        )
+        #expect(try writer.closeIfIdle() == nil)
+        try writer.append(self.sample(0, .bytes([1])))
+        now.withLock { $0 = 400 }
+        #expect(try writer.closeIfIdle() == 600)
+        #expect(ledger.shards.isEmpty)
+        now.withLock { $0 = 1_000 }
+        #expect(try writer.closeIfIdle() == nil)
+        #expect(ledger.shards.map(\.rows) == [[0]])
+        try writer.append(self.sample(1, .bytes([2])))
+        try writer.finish()
+        #expect(ledger.shards.map(\.rows) == [[0], [1]])
+        #expect(try writer.closeIfIdle() == nil)
+    }
+
+    @Test func anIdleShardThatCannotBeClosedIsAnErrorAndIsClosedByTheNextCall() throws {
+        let ledger = self.ledger
+        let now = Mutex<Int64>(0)
+        let writer = try ShardWriter(
+            directory: self.directory.path,
+            limits: ShardLimits(idle: 1_000),
+            owner: ShardReport(path: "/nonexistent/report", id: "1", shards: []),
+            clock: { now.withLock { $0 } },
+            report: { (shard) throws(StorageError) in try ledger.add(shard) }
+        )
+        try writer.append(self.sample(0, .bytes([1])))
+        now.withLock { $0 = 2_000 }
+        ledger.failNext(1)
+        #expect(throws: StorageError.self) { try writer.closeIfIdle() }
+        try writer.finish()
+        #expect(ledger.shards.map(\.rows) == [[0]])
+    }
+
     private func sample(_ row: Int64, _ content: SampleContent, key: String? = nil) -> DatasetSample {
         DatasetSample(
             row: DatasetRow(number: row, key: key, url: "http://h/\(row)", others: [.init("caption", "a \"cat\"")]),

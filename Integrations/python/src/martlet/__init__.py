@@ -7,9 +7,11 @@ from .executable import find_executable
 from .local import fetch
 from .options import Options
 from .plan import Limits, Pace, Plan
+from .progress import Counts
 from .result import Result, read_report
 
 __all__ = [
+    "Counts",
     "ExecutableNotFound",
     "Limits",
     "MartletError",

@@ -6,19 +6,20 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+from .columns import Columns, check_columns
 from .domains import Suffixes, host_of
 from .errors import PlanMismatch
 from .options import Options, RequestOptions, command_line
 from .part import Job, replace_file
 from .plan import DomainCount, Limits, Pace, Plan, light_cutoff, make_plan
 
-__all__ = ["REPORT_COLUMNS", "Counted", "Divider", "Request", "passed_through"]
+__all__ = ["REPORT_COLUMNS", "Counted", "Divider", "Request"]
 
 #: The columns of a report with the names of their types, before the columns of the table.
 REPORT_COLUMNS = {
@@ -48,8 +49,6 @@ REPORT_COLUMNS = {
     "offset": "bigint",
 }
 _DIGESTS = ("md5", "sha1", "sha256", "sha384", "sha512")
-#: Columns of a table that are a row's own and not passed through.
-_OWN = frozenset({"url", "key", "name", "checksum"})
 #: The number of rows, and a function that returns the domains with at least a number of rows.
 Counted = tuple[int, Callable[[int], Iterable[DomainCount]]]
 #: Concurrent rows of a task, unless the caller chooses.
@@ -65,6 +64,8 @@ class Request:
     pace: Pace
     partitions: int | None
     rows_per_part: int
+    #: The columns that were named, by their meaning.
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def make(
@@ -78,6 +79,9 @@ class Request:
         shards: bool,
         shard_size: int | str | None,
         shard_count: int | None,
+        shard_time: float | None,
+        url_column: str,
+        columns: Mapping[str, str] | None,
         executable: str | os.PathLike[str] | None,
         options: RequestOptions,
     ) -> Request:
@@ -86,8 +90,8 @@ class Request:
             raise ValueError(f"output is a directory that all machines share under one path, not a URL: {output!r}")
         if (partitions is not None and partitions < 1) or rows_per_part < 1:
             raise ValueError("partitions and rows_per_part are at least 1")
-        if not shards and (shard_size is not None or shard_count is not None):
-            raise ValueError("shard_size and shard_count need shards=True")
+        if not shards and not (shard_size is shard_count is shard_time is None):
+            raise ValueError("shard_size, shard_count and shard_time need shards=True")
         options = {**options}
         options.setdefault("jobs", _JOBS)
         command_line(cast(Options, options))
@@ -97,9 +101,15 @@ class Request:
             shards=shards,
             shard_size=shard_size,
             shard_count=shard_count,
+            shard_time=shard_time,
             options=options,
         )
-        return cls(job, limits, pace or Pace(), partitions, rows_per_part)
+        named = check_columns(url_column, columns)
+        return cls(job, limits, pace or Pace(), partitions, rows_per_part, named)
+
+    def table_columns(self, names: Sequence[str], same: Callable[[str], str] = str) -> Columns:
+        """The columns of a table; see `Columns.resolve`."""
+        return Columns.resolve(names, self.named, report=REPORT_COLUMNS, same=same)
 
     @property
     def output(self) -> Path:
@@ -167,6 +177,8 @@ class Request:
             "shard_size": self.job.shard_size,
             "shard_count": self.job.shard_count,
             "digest": self.digest_column(),
+            # Plans of earlier versions have none.
+            "columns": dict(self.named) or None,
         }
 
 
@@ -197,8 +209,3 @@ class Divider:
 
     def _prepare(self) -> None:
         self._domain = lru_cache(maxsize=1 << 16)(self._suffixes.registered_domain)
-
-
-def passed_through(columns: Iterable[str]) -> dict[str, str]:
-    """Return the names in the report of a table's other columns: those that the report uses get an underscore."""
-    return {name: name + "_" if name in REPORT_COLUMNS else name for name in columns if name not in _OWN}

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Iterable, Sized
+from collections.abc import Generator, Iterable, Mapping, Sized
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .columns import check_columns
 from .executable import find_executable
-from .options import Options, command_line
+from .options import Options, command_line, shard_arguments
 from .process import Run
 from .progress import Progress, make_progress
 from .result import Result
-from .rows import Row, is_parquet, json_lines, parquet_rows
+from .rows import Row, check_rows, is_parquet, json_lines, parquet_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,10 +33,13 @@ def fetch(
     shards: PathLike | None = None,
     shard_size: int | str | None = None,
     shard_count: int | None = None,
+    shard_time: float | None = None,
     report: PathLike | None = None,
     retry_from: PathLike | None = None,
     retry_all_failed: bool = False,
     table_format: str | None = None,
+    url_column: str = "url",
+    columns: Mapping[str, str] | None = None,
     executable: PathLike | None = None,
     progress: bool | Progress | None = None,
     **options: Unpack[Options],
@@ -54,12 +58,15 @@ def fetch(
         shards: the directory of WebDataset shards, instead of ``output``.
         shard_size: close a shard at this size: bytes, or text such as ``"1G"``.
         shard_count: close a shard at this number of rows.
+        shard_time: close a shard to which nothing was added for so many seconds; by default never.
         report: the report, JSON lines. If it exists, the run continues: its rows are yielded first and not fetched
             again, for which the table must have the same rows in the same order. By default ``report.jsonl`` in
             ``shards``, or a temporary file with ``output``.
         retry_from: fetch the rows that failed in this report and can be retried.
         retry_all_failed: with ``retry_from``, fetch all failed rows.
         table_format: ``jsonl``, ``csv`` or ``tsv``, if the name of the table does not show it.
+        url_column: the name of the column of URLs.
+        columns: the names of columns by their meaning (``key``, ``name``, ``checksum``), such as ``{"key": "ID"}``.
         executable: the executable ``martlet``; see `find_executable`.
         progress: see `make_progress`; by default a bar if standard error is a terminal.
         options: options of ``martlet get``; see `Options`.
@@ -78,11 +85,18 @@ def fetch(
     if isinstance(rows, str) and "://" in rows:
         raise ValueError(f"rows is a list of URLs or the path of a table; for one URL: [{rows!r}]")
     # Checked before the generator runs, so that a mistake is reported by the call.
+    if rows is not None and not isinstance(rows, (str, os.PathLike)):
+        check_rows(rows)
+    named = check_columns(url_column, columns)
+    if named and retry_from is not None:
+        raise ValueError("url_column and columns are for a table; the columns of a report have fixed names")
     command = [find_executable(executable), "get", *command_line(options)]
+    command += [argument for meaning, name in named.items() for argument in ("--column", f"{meaning}={name}")]
     return _results(
         command,
         rows=rows,
-        directory=_directory(output, shards, shard_size, shard_count),
+        url_column=named.get("url", "url"),
+        directory=_directory(output, shards, shard_size, shard_count, shard_time),
         report=Path(report) if report is not None else None if shards is None else Path(shards) / "report.jsonl",
         retry=None if retry_from is None else (os.fspath(retry_from), retry_all_failed),
         table_format=table_format,
@@ -91,24 +105,25 @@ def fetch(
 
 
 def _directory(
-    output: PathLike | None, shards: PathLike | None, shard_size: int | str | None, shard_count: int | None
+    output: PathLike | None,
+    shards: PathLike | None,
+    shard_size: int | str | None,
+    shard_count: int | None,
+    shard_time: float | None,
 ) -> list[str]:
-    if shards is None:
-        if shard_size is not None or shard_count is not None:
-            raise ValueError("shard_size and shard_count need shards=DIRECTORY")
-        return ["--directory", os.fspath(output or ".")]
-    line = ["--shards", os.fspath(shards)]
-    if shard_size is not None:
-        line += ["--shard-size", str(shard_size)]
-    if shard_count is not None:
-        line += ["--shard-count", str(shard_count)]
-    return line
+    closing = shard_arguments(shard_size, shard_count, shard_time)
+    if shards is not None:
+        return ["--shards", os.fspath(shards), *closing]
+    if closing:
+        raise ValueError("shard_size, shard_count and shard_time need shards=DIRECTORY")
+    return ["--directory", os.fspath(output or ".")]
 
 
 def _results(
     command: list[str],
     *,
     rows: Iterable[Row] | PathLike | None,
+    url_column: str,
     directory: list[str],
     report: Path | None,
     retry: tuple[str, bool] | None,
@@ -135,8 +150,9 @@ def _results(
             command += ["--manifest", "-", "--manifest-format", "jsonl"]
         shown = make_progress(progress, len(rows) if isinstance(rows, Sized) and not isinstance(rows, str) else None)
         stack.callback(shown.close)
-        run = stack.enter_context(Run(command, report, None if table is None else json_lines(table)))
-        for line in run.lines():
+        lines = None if table is None else json_lines(table, url_column)
+        run = stack.enter_context(Run([*command, "--counts"], report, lines, reads_counts=True))
+        for line in run.lines(getattr(shown, "counts", None)):
             result = Result.parse(line)
             shown.add(result)
             yield result

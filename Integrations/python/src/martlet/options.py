@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, cast
 
-__all__ = ["Options", "RequestOptions", "command_line"]
+__all__ = ["Options", "RequestOptions", "command_line", "shard_arguments"]
 
 
 class RequestOptions(TypedDict, total=False):
@@ -123,6 +123,15 @@ def command_line(options: Options) -> list[str]:
     for field, text in (options.get("headers") or {}).items():
         line += ["--header", f"{field}: {text}"]
     line += [str(one) for one in _sequence("arguments", options.get("arguments") or ())]
+    return line
+
+
+def shard_arguments(size: int | str | None, count: int | None, time: float | None) -> list[str]:
+    """Return the arguments that say when a shard is closed."""
+    line: list[str] = []
+    for flag, value in (("--shard-size", size), ("--shard-count", count), ("--shard-time", time)):
+        if value is not None:
+            line += [flag, _text(flag, value)]
     return line
 
 

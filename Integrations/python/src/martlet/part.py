@@ -30,7 +30,7 @@ from typing import Any, cast
 
 from .errors import MartletError, ReportLocked, RunFailed
 from .executable import find_executable
-from .options import Options, RequestOptions, command_line
+from .options import Options, RequestOptions, command_line, shard_arguments
 from .plan import Limits
 from .process import Run
 
@@ -52,6 +52,7 @@ class Job:
         shards: whether content is stored in shards, otherwise in files.
         shard_size: the size at which a shard is closed.
         shard_count: the number of rows at which a shard is closed.
+        shard_time: the seconds without another row after which a shard is closed.
         options: options of ``martlet get``.
     """
 
@@ -60,6 +61,7 @@ class Job:
     shards: bool = True
     shard_size: int | str | None = None
     shard_count: int | None = None
+    shard_time: float | None = None
     options: RequestOptions = field(default_factory=lambda: RequestOptions())
 
 
@@ -193,11 +195,7 @@ def _command(job: Job, limits: Limits, directory: Path, report: Path) -> list[st
     if not job.shards:
         return [*command, "--directory", str(directory / "files")]
     command += ["--shards", str(directory)]
-    if job.shard_size is not None:
-        command += ["--shard-size", str(job.shard_size)]
-    if job.shard_count is not None:
-        command += ["--shard-count", str(job.shard_count)]
-    return command
+    return [*command, *shard_arguments(job.shard_size, job.shard_count, job.shard_time)]
 
 
 def _count_rows(table: Path) -> int:

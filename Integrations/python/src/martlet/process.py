@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from .errors import ExecutableNotFound, ReportLocked, RunFailed
+from .progress import Counts
 
 __all__ = ["STATUS_LOCKED", "Run"]
 
@@ -30,14 +32,15 @@ _LAUNCHER = Path(__file__).with_name("_launch.py")
 class Run:
     """A process of the executable that writes a report.
 
-    Two threads serve it: one starts the process, reads its messages and waits for its end, one writes the table. The
-    consumer reads the report. Used as a context manager, it ends the process.
+    Up to three threads serve it: one starts the process, reads its messages and waits for its end, one writes the
+    table, and one reads the counts. The consumer reads the report. Used as a context manager, it ends the process.
 
     Args:
         command: the executable and its arguments.
         report: the report that the command writes.
         table: lines for standard input, or ``None``.
         inherited: descriptors that stay open in the process, such as that of a lock.
+        reads_counts: whether the command writes counts (``--counts``) to standard output.
     """
 
     def __init__(
@@ -46,7 +49,10 @@ class Run:
         report: Path,
         table: Iterable[bytes] | None = None,
         inherited: Sequence[int] = (),
+        reads_counts: bool = False,
     ) -> None:
+        self._reads_counts = reads_counts
+        self._counts: Counts | None = None
         self._inherited = tuple(inherited)
         self._command = list(command)
         self._report = report
@@ -77,8 +83,11 @@ class Run:
         """End the process if it still runs."""
         self.close()
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self, counted: Callable[[Counts], None] | None = None) -> Iterator[bytes]:
         """Yield the lines of the report as they appear, until the process has ended.
+
+        Args:
+            counted: called with new counts, on the thread of the consumer.
 
         Raises:
             RunFailed: the process ended before its table did.
@@ -88,6 +97,9 @@ class Run:
             # Read before the report: what a process wrote before its end is found.
             is_last = self._ended.is_set()
             found = False
+            counts, self._counts = self._counts, None
+            if counts is not None and counted is not None:
+                counted(counts)
             with contextlib.suppress(FileNotFoundError), self._report.open("rb") as file:
                 file.seek(position)
                 for line in file:
@@ -135,7 +147,7 @@ class Run:
             process = subprocess.Popen(
                 [*launcher, *self._command],
                 stdin=subprocess.DEVNULL if self._table is None else subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE if self._reads_counts else subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 # Ctrl-C reaches only this program, which then stops the process.
                 start_new_session=True,
@@ -151,22 +163,39 @@ class Run:
             feeder = threading.Thread(target=self._feed, name="martlet-table", daemon=True)
             self._threads.append(feeder)
             feeder.start()
+        counter = threading.Thread(target=self._count, name="martlet-counts", daemon=True)
+        if self._reads_counts:
+            counter.start()
         self._started.set()
         assert process.stderr is not None
         with process.stderr:
             while piece := os.read(process.stderr.fileno(), 1 << 16):
                 self._output = (self._output + piece)[-_KEPT_OUTPUT:]
         self._status = process.wait()
+        if self._reads_counts:
+            counter.join()
         self._ended.set()
+
+    def _count(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        with self._process.stdout as output:
+            for line in output:
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    self._counts = Counts.parse(json.loads(line))
 
     def _feed(self) -> None:
         process, table = self._process, self._table
         assert process is not None and process.stdin is not None and table is not None
+        is_empty = True
         try:
             for line in table:
+                is_empty = False
                 process.stdin.write(line)
                 if self._is_closing:
                     break
+            if is_empty:
+                # Nothing at all would be the input of a program that has failed.
+                process.stdin.write(b"\n")
         except (BrokenPipeError, ConnectionResetError):
             pass
         except Exception as error:

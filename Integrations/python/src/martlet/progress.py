@@ -5,16 +5,84 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import Protocol, TextIO
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TextIO
 
 from .result import Result
 
-__all__ = ["Progress", "make_progress"]
+__all__ = ["Counts", "Progress", "make_progress"]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a run while it works. Rows in an incomplete shard have no result yet.
+
+    Attributes:
+        rows: the rows that were read.
+        done: the rows that are done and reported.
+        stored: the rows whose content is in an incomplete shard.
+        failed: the rows that failed, by reason.
+        reported_before: the rows that earlier runs have reported.
+        failed_before: those of them that failed.
+        bytes: the bytes that were received.
+        rate: bytes per second over the last few seconds.
+        row_rate: rows per second over the last few seconds.
+        complete: whether the table was read to its end.
+    """
+
+    rows: int = 0
+    done: int = 0
+    stored: int = 0
+    failed: Mapping[str, int] = field(default_factory=dict)
+    reported_before: int = 0
+    failed_before: int = 0
+    bytes: int = 0
+    rate: float = 0.0
+    row_rate: float = 0.0
+    complete: bool = False
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> Counts:
+        """Return the counts of a line of ``--counts``.
+
+        Raises:
+            KeyError: it has none.
+        """
+        return cls(
+            rows=value["rows"],
+            done=value["done"],
+            stored=value["stored"],
+            failed=dict(value["failed"]),
+            reported_before=value["reportedBefore"],
+            failed_before=value["failedBefore"],
+            bytes=value["bytes"],
+            rate=value["rate"],
+            row_rate=value["rowRate"],
+            complete=value["complete"],
+        )
+
+    @property
+    def ended(self) -> int:
+        """The rows that have ended, also in earlier runs."""
+        return self.reported_before + self.done + self.stored + sum(self.failed.values())
+
+    @property
+    def failures(self) -> int:
+        """The rows that failed, also in earlier runs."""
+        return self.failed_before + sum(self.failed.values())
+
+    def reasons(self, most: int = 3) -> dict[str, int]:
+        """The most frequent reasons of failures, with their rows."""
+        return dict(sorted(self.failed.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 
 class Progress(Protocol):
-    """What `martlet.fetch` reports its progress to."""
+    """What `martlet.fetch` reports its progress to.
+
+    If it also has a method ``counts``, that is called with the `Counts` about once a second, on the thread that
+    iterates over the results while it waits for the next one.
+    """
 
     def add(self, result: Result) -> None:
         """Count a row."""
@@ -32,7 +100,7 @@ class _NoProgress:
 
 
 class TerminalProgress:
-    """One line on a terminal, drawn at most five times a second."""
+    """One line on a terminal, drawn at most five times a second; it also counts rows in incomplete shards."""
 
     def __init__(
         self, stream: TextIO, total: int | None = None, clock: Callable[[], float] = time.monotonic, width: int = 79
@@ -43,6 +111,7 @@ class TerminalProgress:
         self._width = width
         self._started = self._drawn = clock()
         self._rows = self._failed = self._bytes = 0
+        self._counts: Counts | None = None
 
     def add(self, result: Result) -> None:
         """Count a row."""
@@ -51,6 +120,11 @@ class TerminalProgress:
         self._bytes += result.bytes or 0
         if self._clock() - self._drawn >= 0.2:
             self._draw()
+
+    def counts(self, counts: Counts) -> None:
+        """Draw the counts of the run."""
+        self._counts = counts
+        self._draw()
 
     def close(self) -> None:
         """Draw the final counts and end the line."""
@@ -61,10 +135,16 @@ class TerminalProgress:
     def _draw(self) -> None:
         self._drawn = self._clock()
         seconds = max(self._drawn - self._started, 1e-9)
-        rows = f"{self._rows:,}" if self._total is None else f"{self._rows:,}/{self._total:,}"
-        line = f"{rows} rows, {self._failed:,} failed, {_size(self._bytes)}, {self._rows / seconds:,.0f} rows/s"
-        if self._total and 0 < self._rows < self._total:
-            line += f", {seconds * (self._total - self._rows) / self._rows:,.0f} s left"
+        counts = self._counts or Counts()
+        # Results may be newer than the counts, and the counts have rows without a result.
+        done, failed = max(self._rows, counts.ended), max(self._failed, counts.failures)
+        rate = done / seconds if self._counts is None else counts.row_rate
+        rows = f"{done:,}" if self._total is None else f"{done:,}/{self._total:,}"
+        line = f"{rows} rows, {failed:,} failed, {_size(max(self._bytes, counts.bytes))}, {rate:,.0f} rows/s"
+        if self._total and 0 < done < self._total:
+            line += f", {seconds * (self._total - done) / done:,.0f} s left"
+        if reasons := counts.reasons():
+            line += "; " + ", ".join(f"{reason} {count:,}" for reason, count in reasons.items())
         self._stream.write("\r" + line[: self._width].ljust(self._width))
         self._stream.flush()
 
@@ -76,14 +156,27 @@ class TqdmProgress:
         from tqdm.auto import tqdm
 
         self._bar = tqdm(total=total, unit="row", unit_scale=True)
-        self._failed = 0
+        self._rows = self._failed = 0
+        self._counts = Counts()
 
     def add(self, result: Result) -> None:
         """Count a row."""
+        self._rows += 1
         if not result.ok:
             self._failed += 1
-            self._bar.set_postfix(failed=self._failed, refresh=False)
-        self._bar.update()
+        self._show(is_failure=not result.ok)
+
+    def counts(self, counts: Counts) -> None:
+        """Show the counts of the run."""
+        self._counts = counts
+        self._show(is_failure=bool(counts.failed))
+
+    def _show(self, is_failure: bool) -> None:
+        if is_failure:
+            failed = max(self._failed, self._counts.failures)
+            self._bar.set_postfix({"failed": failed, **self._counts.reasons()}, refresh=False)
+        # Results may be newer than the counts, and the counts have rows without a result.
+        self._bar.update(max(0, max(self._rows, self._counts.ended) - self._bar.n))
 
     def close(self) -> None:
         """Close the bar."""

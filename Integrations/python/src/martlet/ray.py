@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import ray
 import ray.data
 
-from .cluster import REPORT_COLUMNS, Counted, Divider, Request, passed_through
+from .cluster import Counted, Divider, Request
+from .columns import Columns
 from .domains import Suffixes
 from .part import Job, Summary, part_directory, replace_file, report_rows, run_part, write_table
 from .plan import DomainCount, Limits, Pace
@@ -53,7 +54,9 @@ def fetch(
     shards: bool = True,
     shard_size: int | str | None = None,
     shard_count: int | None = None,
+    shard_time: float | None = None,
     url_column: str = "url",
+    columns: Mapping[str, str] | None = None,
     suffix_list: str | os.PathLike[str] | None = None,
     pace: Pace | None = None,
     executable: str | os.PathLike[str] | None = None,
@@ -77,7 +80,9 @@ def fetch(
         shards: store content in WebDataset shards, otherwise in files.
         shard_size: the size at which a shard is closed.
         shard_count: the number of rows at which a shard is closed.
+        shard_time: the seconds without another row after which a shard is closed; by default it is not.
         url_column: the name of the column of URLs.
+        columns: the names of columns by their meaning (``key``, ``name``, ``checksum``), such as ``{"key": "ID"}``.
         suffix_list: a public suffix list on this machine; see `Suffixes.load`.
         pace: the assumed speeds, which decide how domains are split.
         executable: the executable on the workers; see `find_executable`.
@@ -90,7 +95,7 @@ def fetch(
 
     Raises:
         PlanMismatch: the output has a plan that was made with other arguments.
-        ValueError: the arguments contradict each other.
+        ValueError: the arguments contradict each other, a column is missing, or two columns have the same name.
     """
     request = Request.make(
         output=output,
@@ -101,21 +106,23 @@ def fetch(
         shards=shards,
         shard_size=shard_size,
         shard_count=shard_count,
+        shard_time=shard_time,
+        url_column=url_column,
+        columns=columns,
         executable=executable,
         options=options,
     )
     schema = dataset.schema()
-    columns: list[str] = list(schema.names) if schema is not None else [url_column]
-    if url_column not in columns:
-        raise ValueError(f"the table has no column {url_column!r}; url_column=… names it among {columns}")
+    names = request.table_columns(list(schema.names) if schema is not None else list(request.named.values()) or ["url"])
+    url = names.own["url"]
     suffixes = Suffixes.load(suffix_list)
-    plan = request.plan(lambda: _count(dataset, url_column, suffixes))
+    plan = request.plan(lambda: _count(dataset, url, suffixes))
     marker = request.output / "tables.json"
     if not marker.exists():
         has_rows = any(part.rows for part in plan.parts)
-        tables = _write_tables(dataset, url_column, Divider(suffixes, plan), request.output) if has_rows else []
+        tables = _write_tables(dataset, names, Divider(suffixes, plan), request.output) if has_rows else []
         replace_file(marker, json.dumps(tables).encode())
-    report_schema = _schema(request, columns, schema)
+    report_schema = _schema(request, names, schema)
     settings = {"num_cpus": 1, "max_retries": -1, **(task_options or {})}
     task = ray.remote(**settings)(_task)
     job = ray.put(request.job)
@@ -155,17 +162,20 @@ def _count(dataset: ray.data.Dataset, url_column: str, suffixes: Suffixes) -> Co
     return int(total), large
 
 
-def _write_tables(dataset: ray.data.Dataset, url_column: str, divider: Divider, output: Path) -> list[dict[str, int]]:
+def _write_tables(dataset: ray.data.Dataset, names: Columns, divider: Divider, output: Path) -> list[dict[str, int]]:
     """Write the table of each part, in the order of a hash, so that the hosts of a part alternate."""
+    number = "__part"
+    while number in {*names.own.values(), *names.others}:
+        number += "_"
 
     def assign(batch: pa.Table) -> pa.Table:
-        parts = [divider.part(url) for url in batch.column(url_column).to_pylist()]
-        return batch.append_column("__part", pa.array(parts, pa.int32()))
+        parts = [divider.part(url) for url in batch.column(names.own["url"]).to_pylist()]
+        return batch.append_column(number, pa.array(parts, pa.int32()))
 
     def write(group: pa.Table) -> pa.Table:
-        part = int(group.column("__part")[0].as_py())
+        part = int(group.column(number)[0].as_py())
         lines = sorted(
-            (_row(row, url_column) for row in group.drop_columns(["__part"]).to_pylist()),
+            (_row(row, names) for row in group.drop_columns([number]).to_pylist()),
             key=lambda line: blake2b(line, digest_size=8).digest() + line,
         )
         directory = part_directory(output, part)
@@ -174,16 +184,15 @@ def _write_tables(dataset: ray.data.Dataset, url_column: str, divider: Divider, 
         return pa.table({"part": pa.array([part], pa.int32()), "rows": pa.array([rows], pa.int64())})
 
     parts = dataset.map_batches(assign, batch_format="pyarrow", batch_size=None)
-    written = parts.groupby("__part").map_groups(write, batch_format="pyarrow")
+    written = parts.groupby(number).map_groups(write, batch_format="pyarrow")
     return sorted(
         ({"part": row["part"], "rows": row["rows"]} for row in written.iter_rows()), key=lambda row: row["part"]
     )
 
 
-def _row(row: Mapping[str, Any], url_column: str) -> bytes:
-    others = passed_through(name for name in row if name != url_column)
-    own = {name: row[name] for name in ("key", "name", "checksum") if name in row and name != url_column}
-    return json_line({"url": row[url_column], **own, **{to: row[name] for name, to in others.items()}})
+def _row(row: Mapping[str, Any], names: Columns) -> bytes:
+    own = {meaning: row.get(name) for meaning, name in names.own.items()}
+    return json_line({**own, **{to: row.get(name) for name, to in names.others.items()}})
 
 
 def _with_keys(part: int, lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -232,15 +241,14 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def _schema(request: Request, columns: list[str], given: Any) -> pa.Schema:
+def _schema(request: Request, names: Columns, given: Any) -> pa.Schema:
     """The types of the result."""
     fields = [pa.field(name, _ARROW[kind]) for name, kind in request.columns().items()]
     kinds = dict(zip(given.names, given.types, strict=True)) if given is not None else {}
-    for name, to in passed_through(columns).items():
+    for name, to in names.others.items():
         kind = kinds.get(name)
         is_plain = isinstance(kind, pa.DataType) and (
             pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
         )
-        if to not in REPORT_COLUMNS:
-            fields.append(pa.field(to, kind if is_plain else pa.string()))
+        fields.append(pa.field(to, kind if is_plain else pa.string()))
     return pa.schema(fields)

@@ -19,6 +19,12 @@ enum Outside {
             case "leave" where words.count == 7: try Self.leave(words)
             case "progress" where words.count == 4: try Self.progress(words)
             case "blocking" where words.count == 2: try Self.blocking(words[1])
+            case "article" where words.count > 1 && words[1] == "tool":
+                Self.run {
+                    try await Articles.tool(Array(words.dropFirst(2)))
+                    return 0
+                }
+            case "article" where words.count > 1: try Articles.run(Array(words.dropFirst()))
             case "offline" where words.count > 1: Self.run { try await downloadOffline(Array(words.dropFirst())) }
             case "background" where words.count > 2:
                 Self.run {
@@ -35,6 +41,7 @@ enum Outside {
                            Outside offline DIRECTORY [URL...]
                            Outside background get DIRECTORY [URL...]
                            Outside background post COOKIE URL [FILE...]
+                           Outside article NAME ...    one of the five programs, see Scripts/check-articles
                     """
                 )
                 exit(2)
