@@ -19,6 +19,15 @@ package enum SystemThread {
         #endif
     }
 
+    /// Identifies the calling thread among those that exist.
+    package static var current: UInt {
+        #if canImport(Darwin)
+        UInt(bitPattern: pthread_self())
+        #else
+        pthread_self()
+        #endif
+    }
+
     /// Runs `body` on a new thread (pthread_create(3)).
     ///
     /// - Returns: 0 or the error number.

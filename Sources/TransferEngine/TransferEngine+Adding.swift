@@ -20,7 +20,7 @@ extension TransferEngine {
         if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.isDurable = request.options.durable
         terms.gate = self.transport.proxy(for: request.sources[0])
-        terms.mayProbe = RequestMethod.isIdempotent(request.method)
+        terms.mayProbe = RequestMethod.isIdempotent(request.method) || request.options.mayBeRepeated
         if request.sources.count > 1 { terms.mirrors = self.mirrors(of: request.sources) }
         if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
         let nameIsExact = request.nameIsExact
@@ -102,19 +102,24 @@ extension TransferEngine {
     /// Stops the running transfers, keeping what can be resumed; returns when all of them have stopped.
     ///
     /// Waiting transfers stay in the queue, but the engine starts no more of them.
-    package func stop() async {
-        self.beginStopping()
+    ///
+    /// - Parameter completesUnrepeatable: Whether requests in progress that must not be repeated are completed first;
+    ///   ``beginStopping(completingUnrepeatable:)`` ends that.
+    package func stop(completingUnrepeatable completesUnrepeatable: Bool = false) async {
+        self.beginStopping(completingUnrepeatable: completesUnrepeatable)
         await self.wait(for: .stopped)
         for reference in self.subscribers.withLock({ $0 }) { reference.subscriber?.finish() }
     }
 
-    /// Begins to stop as ``stop()`` does, and returns at once.
-    package func beginStopping() {
+    /// Begins to stop as ``stop(completingUnrepeatable:)`` does, and returns at once.
+    package func beginStopping(completingUnrepeatable completesUnrepeatable: Bool = false) {
         let runs = self.handle { state in
             state.machine.stop()
             return state.runs.values
         }
-        for run in runs { run.interrupt(.stopped) }
+        for run in runs {
+            if completesUnrepeatable { run.stopAfterRequest() } else { run.interrupt(.stopped) }
+        }
     }
 
     /// Returns when the closed queue is empty, or the engine has been stopped.

@@ -8,8 +8,9 @@ extension TransferEngine {
     ///
     /// Has no effect in other states.
     package func pause(_ id: TransferID) {
+        let now = self.time.now
         let run = self.handle { state -> (any TransferRun)? in
-            switch state.machine.pause(id) {
+            switch state.machine.pause(id, now: now) {
             case .interrupt: return state.runs[id]
             case .paused: if let transfer = state.transfers[id] { self.hub.post(transfer.event(.paused)) }
             default: break

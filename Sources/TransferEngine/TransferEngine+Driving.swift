@@ -83,6 +83,12 @@ extension TransferEngine {
             let failure = self.outageFailure(HostHold(hold, now: now, wallNow: self.time.wallNow), transfer.options)
             self.ended(&state, transfer, .failed(failure))
             return .failed(transfer)
+        case .runOut(let id, let hold):
+            guard let transfer = state.transfers[id] else { return .nothing }
+            let last = hold.map { HostHold($0, now: now, wallNow: self.time.wallNow) }
+            let failure = self.outOfTime(last.map { "\($0.placeInSentence): \($0.message)" }, transfer.options)
+            self.ended(&state, transfer, .failed(failure))
+            return .failed(transfer)
         case .held(let hold): return .event(self.event({ .held($0) }, hold, now))
         case .released(let hold): return .event(self.event({ .released($0) }, hold, now))
         case .fetchRules(let origin): return .fetchRules(origin)

@@ -82,13 +82,7 @@ extension TransferEngine {
     ) -> TransferFailure {
         var last = failure
         switch refusal {
-        case .outOfTime:
-            let allowed = DurationFormat.compact(options.totalTimeout)
-            return TransferFailure(
-                .timeout,
-                "did not finish within \(allowed); the last attempt failed: \(failure.message)",
-                setting: .resourceTimeout
-            )
+        case .outOfTime: return self.outOfTime("the last attempt failed: \(failure.message)", options)
         case .outage(let hold):
             last = self.outageFailure(HostHold(hold, now: self.time.now, wallNow: self.time.wallNow), options)
             last.response = failure.response
@@ -99,6 +93,16 @@ extension TransferEngine {
         case .noneLeft(let attempts): if options.retries > 0 { last.message += " (\(attempts) attempts)" }
         }
         return last
+    }
+
+    /// The failure of a transfer whose time has run out between two attempts.
+    func outOfTime(_ reason: String?, _ options: DownloadOptions) -> TransferFailure {
+        let allowed = DurationFormat.compact(options.totalTimeout)
+        return TransferFailure(
+            .timeout,
+            "did not finish within \(allowed)" + (reason.map { "; \($0)" } ?? ""),
+            setting: .resourceTimeout
+        )
     }
 
     /// Posts the event of a transfer that has ended, and `.drained` if the queue is empty.

@@ -16,7 +16,7 @@ enum Background {
             completion()
         }
 
-        func session(_ session: TransferSession, didFailWith error: TransferError) {
+        func sessionDidFail(_ session: TransferSession, with error: TransferError) {
             print("no background session:", error)
         }
     }
@@ -143,5 +143,15 @@ enum Background {
         // snippet: background-quit
         session.invalidateAndCancel()
         // end
+    }
+
+    static func repeated() throws -> TransferRequest {
+        // snippet: background-repeated
+        var request = try TransferRequest("https://example.org/in")
+        request.method = "POST"
+        request.mayBeRepeated = true
+        request.sendsIdempotencyKey = true
+        // end
+        return request
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Dispatch
 import Martlet
+import Synchronization
 
 // snippet: delegates-class
 final class Reporter: Sendable {}
@@ -121,6 +122,61 @@ enum Delegates {
         }
 
         private static func ask(_ what: String) async -> String? { nil }
+    }
+    // end
+}
+
+// snippet: delegates-state
+final class Totals: TransferDelegate {
+    private struct State {
+        var bytes: Int64 = 0
+        var failures: [String] = []
+    }
+
+    private let state = Mutex(State())
+
+    var summary: String { self.state.withLock { "\($0.bytes) bytes, \($0.failures.count) failures" } }
+
+    func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+        self.state.withLock { state in
+            switch result {
+            case .success(let file): state.bytes += file.size
+            case .failure(let error): state.failures.append("\(task.request.url): \(error)")
+            }
+        }
+    }
+}
+// end
+
+enum DelegatesWithState {
+    static func use(_ urls: [String]) async throws {
+        // snippet: delegates-state-use
+        let transfers = try TransferSession()
+        let totals = Totals()
+        transfers.addDelegate(totals)
+        for url in urls {
+            let download = try transfers.downloadTask(for: url, to: .directory("files"))
+            download.userInfo = url
+            download.resume()
+        }
+        // end
+        _ = totals.summary
+    }
+
+    // snippet: delegates-state-table
+    @MainActor
+    final class Table: @preconcurrency TransferDelegate {
+        private var fractions: [Int: Double] = [:]
+
+        func task(_ task: TransferTask, didMake progress: TransferProgress) {
+            self.fractions[task.id] = progress.fraction
+        }
+
+        func task(_ task: TransferTask, waits reason: WaitReason) { print(task.id, reason) }
+
+        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+            self.fractions[task.id] = nil
+        }
     }
     // end
 }

@@ -13,6 +13,7 @@ enum Events {
             case .progress(let progress): print(progress.bytesReceived, progress.fraction ?? 0)
             case .finished(.file(let file)): print("done:", file.path)
             case .failed(let error): print("failed:", error)
+            case .waiting(let reason): print(reason)
             case .data, .resumed, .sent, .finished(.data): break
             }
         }
@@ -29,7 +30,7 @@ enum Events {
             switch event {
             case .data(let bytes): lines += bytes.count { $0 == UInt8(ascii: "\n") }
             case .failed(let error): throw error
-            case .response, .resumed, .progress, .sent, .finished: break
+            case .response, .resumed, .progress, .sent, .waiting, .finished: break
             }
         }
         return lines

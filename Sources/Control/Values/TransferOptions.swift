@@ -148,6 +148,8 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case userInfo = "user-info"
     // The method; the content in Base64; header fields that make the request conditional, in the format of `header`.
     case method, body, conditions
+    // Whether a request may be sent again although its method is not idempotent: true or false.
+    case mayBeRepeated = "may-be-repeated"
 
     /// Whether it may have several values, so that its JSON value is an array.
     public var hasSeveral: Bool { self == .header || self == .conditions }

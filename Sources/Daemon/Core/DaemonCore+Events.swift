@@ -51,10 +51,12 @@ extension DaemonCore {
         case .started(let path):
             if !path.isEmpty { live.path = path }
             live.began()
-            guard self.machine.started(lane.session, id.rawValue) else { return self.tellChange(lane, live) }
+            let isFirst = self.machine.started(lane.session, id.rawValue)
+            // Also after a wait that was reported.
+            self.pass(lane.session, id, ["kind": "started", "id": .string(id.description)])
+            guard isFirst else { return self.tellChange(lane, live) }
             live.told = .active
             if self.isHeard(.started) { self.tell(.started(self.record(lane, live.transfer, .active))) }
-            self.pass(lane.session, id, ["kind": "started", "id": .string(id.description)])
         case .response(let info): self.answered(lane, live, event, info)
         case .progress(let progress):
             live.progressed(progress, at: self.uptime)
@@ -84,6 +86,7 @@ extension DaemonCore {
             self.cancelled(lane, live, entry)
         case .retrying(let failure, let attempt, let delay):
             live.failed(failure, attempt: attempt, next: self.now + delay / .seconds(1), at: self.now)
+            if lane.session != nil { self.pass(lane.session, id, self.waiting(live, failure, delay)) }
             self.machine.retrying(lane.session, id.rawValue)
             self.tellChange(lane, live)
         case .paused, .note, .warning, .drained, .missed, .held, .released: break
@@ -163,6 +166,25 @@ extension DaemonCore {
         return self.lanes.values.flatMap(\.fileSystemHolds.values).sorted { $0.since < $1.since }.map(\.cause)
     }
 
+    /// Returns the session event of a transfer that waits after a failed attempt.
+    private func waiting(_ live: Lane.Live, _ failure: TransferFailure, _ delay: Duration) -> JSON {
+        let hold = (try? HTTPURL(live.transfer.urls.first ?? "")).flatMap { live.slot.engine.hold(of: $0) }
+        let reason = WaitReason(
+            after: failure,
+            hold: hold,
+            nextAttempt: Int64((self.now + delay / .seconds(1)).rounded(.up))
+        )
+        let error = TransferRecord.Failure(
+            failure.code,
+            failure.message,
+            remedy: failure.remedy(naming: Self.option),
+            status: failure.status
+        )
+        return [
+            "kind": "waiting", "id": .string(live.transfer.id.description), "reason": reason.json, "error": error.json,
+        ]
+    }
+
     /// Returns the remedy that names the daemon's option for a failure's setting.
     private static func option(_ setting: TransferFailure.Setting) -> String {
         switch setting {
@@ -185,8 +207,8 @@ extension DaemonCore {
         let id = transfer.id
         lane.left(id)
         if entry.hasStarted, entry.wish == .waits, !self.isStopping { self.tellStopped(live) }
-        // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
-        if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
+        // The note of a request that was interrupted otherwise stays: its outcome is unknown.
+        if case .removed = entry.wish, !transfer.mayBeCut { self.parts.notes.clear(id) }
         if entry.hasStarted { self.recordStop(id, entry.wish, live) }
         if entry.hasStarted, live.bytes > 0 || live.path != transfer.path {
             // The progress of a paused transfer is shown from the store, and its removal deletes the file there.

@@ -65,6 +65,10 @@ package actor DaemonCore: TransferService {
     /// The transfers that were added recently.
     var added = AddedTransfers()
     var isStopping = false
+    /// Whether requests that must not be repeated are interrupted, too.
+    var isStopForced = false
+    /// Ends the wait for them.
+    var completion: CallOnce?
     var hasStopped = false
     var wasBusy = false
     var lastProgressWrite = 0.0
@@ -214,8 +218,9 @@ package actor DaemonCore: TransferService {
         }
         configuration.conditions = self.configuration.conditions
         var settings = LaneSettings(session: configuration)
-        // A session's configuration has no outage timeout.
-        settings.defaults[.outageTimeout] = self.globalOptions[.outageTimeout]
+        if configuration.outageTimeout == nil {
+            settings.defaults[.outageTimeout] = self.globalOptions[.outageTimeout]
+        }
         return settings
     }
 

@@ -14,7 +14,7 @@ struct SavedSession: Sendable {
     /// The options that only Martlet knows.
     private static let own: Set<OptionName> = [
         .resourceTimeout, .outageTimeout, .ifExists, .ifRunning, .deniedAddresses, .nameFrom, .priority, .description,
-        .userInfo, .method, .body, .conditions,
+        .userInfo, .method, .body, .conditions, .mayBeRepeated,
     ]
 
     /// UTF-8 text.

@@ -69,7 +69,14 @@ package enum DaemonProcess {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
-        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        configuration.maximumGracefulShutdownDuration = .seconds(20)
+        let second = Task {
+            // The first signal is also the service group's.
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint).dropFirst() {
+                core.stop(isForced: true)
+            }
+        }
+        defer { second.cancel() }
         let result: Result<Void, any Error>
         do {
             try await ServiceGroup(configuration: configuration).run()

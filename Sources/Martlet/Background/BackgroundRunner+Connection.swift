@@ -189,7 +189,7 @@ extension BackgroundRunner {
         for task in tasks { task.endInBackground(error) }
         if case .leaving(let callers) = ending.closing { for caller in callers { caller() } }
         guard let session = self.session else { return }
-        for member in session.delegates.current { member.tell { $0.session(session, didFailWith: error) } }
+        for member in session.delegates.current { member.tell { $0.sessionDidFail(session, with: error) } }
         if case .finishing(let done) = ending.closing { done() }
         ending.whenClosed?()
     }
@@ -344,6 +344,11 @@ extension BackgroundRunner {
         }
         // It was executed on the first request, whose response was lost.
         if error.code == .duplicate { return }
-        self.end(TransferID(id.rawValue), TransferError(error))
+        // The same code as in other sessions, and as for a file that has changed.
+        let isUnreadable = transfer.upload?.files.contains { FileCalls.access($0, R_OK) != 0 } ?? false
+        let failure =
+            error.code == .badParameter && isUnreadable
+            ? TransferError(.file, error.message, remedy: error.remedy) : TransferError(error)
+        self.end(TransferID(id.rawValue), failure)
     }
 }

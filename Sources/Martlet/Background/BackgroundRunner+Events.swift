@@ -139,8 +139,14 @@ extension BackgroundRunner {
 
     private func tell(_ kind: String, _ number: Int64, _ event: JSON, _ id: TransferID, _ task: TransferTask) async {
         switch kind {
-        case "started": self.moved(id, task, to: .running)
-        case "waiting": self.moved(id, task, to: .waiting)
+        case "started":
+            task.facts.withLock { $0.waiting = nil }
+            self.moved(id, task, to: .running)
+        case "waiting":
+            self.moved(id, task, to: .waiting)
+            if let reason = event["reason"], !reason.isNull {
+                task.waits(WaitReason(reason, event["error"].map { BackgroundTransfer.failure($0) }))
+            }
         case "paused": self.moved(id, task, to: .paused)
         case "progress": self.progressed(event, id, task)
         case "cookies":
@@ -161,6 +167,7 @@ extension BackgroundRunner {
                 skipped: event["skipped"]?.bool ?? false
             )
             completion.notModified = event["notModified"]?.bool ?? false
+            task.isOver.store(true, ordering: .releasing)
             self.forget(id)
             if number > 0, (task as? DownloadTask)?.place.isTemporary == true {
                 let file = self.hold(number)
@@ -174,15 +181,16 @@ extension BackgroundRunner {
                 }
                 upload.take(answer: event["body"]?.string.flatMap { Base64.decode($0.utf8) } ?? [])
             }
-            task.isOver.store(true, ordering: .releasing)
             task.succeed(completion)
         case "failed":
+            task.isOver.store(true, ordering: .releasing)
             self.forget(id)
             let failure = Self.failure(event, of: task)
             task.tellResponse(of: failure)
             let error = TransferError(failure)
             await self.end(task, error, event["path"]?.string)
         case "removed":
+            task.isOver.store(true, ordering: .releasing)
             self.forget(id)
             await self.end(task, .cancelled, event["path"]?.string)
         default: break

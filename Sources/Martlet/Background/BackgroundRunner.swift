@@ -245,6 +245,9 @@ final class BackgroundRunner: TransferRunner {
         self.state.withLock { state in state.entries[id].map { ($0.bytes, $0.total) } }
     }
 
+    /// The daemon's events have the reason of a wait.
+    func hold(of task: TransferTask) -> HostHold? { nil }
+
     func setPriority(_ priority: Priority, of id: TransferID) {
         let number = Int64(BackgroundTransfer.number(priority))
         self.change(id, .priority, [.init("priority", .integer(number))])

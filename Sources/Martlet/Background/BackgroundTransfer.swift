@@ -108,7 +108,10 @@ enum BackgroundTransfer {
         let request = task.request
         var options = TransferOptions()
         if request.method != "GET" { options[.method] = request.method }
-        options[all: .header] = request.headers.map { "\($0.name): \($0.value)" }
+        options[all: .header] =
+            request.headers.map { "\($0.name): \($0.value)" }
+            + (task.idempotencyKey.map { ["Idempotency-Key: \($0)"] } ?? [])
+        if request.mayBeRepeated { options[.mayBeRepeated] = "true" }
         options[.referer] = request.referer?.withoutUserInfo
         options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
         options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }
@@ -125,6 +128,7 @@ enum BackgroundTransfer {
         var request = try TransferRequest(record.urls.first ?? "")
         for url in record.urls.dropFirst() { request.mirrors.append(try TransferRequest(url).url) }
         request.method = record.options[.method] ?? "GET"
+        request.mayBeRepeated = record.options[.mayBeRepeated] == "true"
         request.referer = record.options[.referer].flatMap { try? HTTPURL($0) }
         request.priority = Self.priority(record.priority)
         let limit = record.options[record.upload == nil ? .maxDownloadLimit : .maxUploadLimit]

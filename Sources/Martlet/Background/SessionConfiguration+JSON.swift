@@ -24,6 +24,7 @@ extension SessionConfiguration {
             .init("connectTimeout", .number(self.connectTimeout.inSeconds)),
             .init("requestTimeout", .number(self.requestTimeout.inSeconds)),
             .init("resourceTimeout", .number(self.resourceTimeout.inSeconds)),
+            .init("outageTimeout", self.outageTimeout.map { .number($0.inSeconds) } ?? .null),
             .init("retries", .integer(Int64(self.retries.attempts))),
             .init("retryStatuses", .array(self.retries.statuses.sorted().map { .integer(Int64($0)) })),
             .init("tls", self.tls.json),
@@ -88,6 +89,7 @@ extension SessionConfiguration {
         self.connectTimeout = try fields.duration("connectTimeout") ?? self.connectTimeout
         self.requestTimeout = try fields.duration("requestTimeout") ?? self.requestTimeout
         self.resourceTimeout = try fields.duration("resourceTimeout") ?? self.resourceTimeout
+        self.outageTimeout = try fields.duration("outageTimeout")
         self.retries.attempts = try fields.count("retries") ?? self.retries.attempts
         if let statuses = try fields.array("retryStatuses") {
             self.retries.statuses = Set(statuses.compactMap(\.integer).map { Int(clamping: $0) })

@@ -9,11 +9,15 @@ final class DelegateList<Delegate: Sendable>: Sendable {
         private let delegate: @Sendable () -> Delegate?
         let identity: ObjectIdentifier
 
-        init(_ identity: ObjectIdentifier, _ context: CallbackContext, _ delegate: @escaping @Sendable () -> Delegate?)
-        {
+        init(
+            _ identity: ObjectIdentifier,
+            _ context: CallbackContext,
+            _ attendants: Attendants,
+            _ delegate: @escaping @Sendable () -> Delegate?
+        ) {
             self.delegate = delegate
             self.identity = identity
-            self.inbox = Inbox(context)
+            self.inbox = Inbox(context, attendants)
         }
 
         var isThere: Bool { self.delegate() != nil }
@@ -24,7 +28,16 @@ final class DelegateList<Delegate: Sendable>: Sendable {
         }
 
         /// Keeps a hold until all earlier calls have returned.
-        func keep(_ hold: EventHold) { self.inbox.put { withExtendedLifetime(hold) {} } }
+        func keep(_ hold: EventHold) { self.afterEarlierCalls { withExtendedLifetime(hold) {} } }
+
+        /// Runs work in the delegate's context when all earlier calls have returned, even if it no longer exists.
+        func afterEarlierCalls(_ work: @escaping @Sendable () -> Void) { self.inbox.put(work) }
+
+        /// Makes the pending calls if the calling thread is in their context.
+        func makeCallsIfHere() { self.inbox.makeCallsIfHere() }
+
+        /// Whether no call is pending or in progress.
+        var isIdle: Bool { self.inbox.isIdle }
 
         /// Calls the delegate in its context, or `otherwise` if it no longer exists then.
         func ask(_ call: @escaping @Sendable (Delegate) -> Void, otherwise: @escaping @Sendable () -> Void) {
@@ -32,7 +45,20 @@ final class DelegateList<Delegate: Sendable>: Sendable {
         }
     }
 
-    private let members = Mutex<[Member]>([])
+    private struct State {
+        var members: [Member] = []
+        /// Removed ones with pending calls.
+        var leaving: [Member] = []
+
+        mutating func remove(where isRemoved: (Member) -> Bool) {
+            self.leaving.removeAll(where: \.isIdle)
+            self.leaving += self.members.filter { isRemoved($0) && !$0.isIdle }
+            self.members.removeAll(where: isRemoved)
+        }
+    }
+
+    private let state = Mutex(State())
+    private let attendants = Attendants()
 
     /// Adds a delegate, or moves it to another context.
     ///
@@ -42,20 +68,33 @@ final class DelegateList<Delegate: Sendable>: Sendable {
     ///   - delegate: Returns the delegate while it exists; it must not reference it strongly.
     func add(_ identity: ObjectIdentifier, on context: CallbackContext, _ delegate: @escaping @Sendable () -> Delegate?)
     {
-        let member = Member(identity, context, delegate)
-        self.members.withLock { members in
-            members.removeAll { !$0.isThere || $0.identity == identity }
-            members.append(member)
+        let member = Member(identity, context, self.attendants, delegate)
+        self.state.withLock { state in
+            state.remove { !$0.isThere || $0.identity == identity }
+            state.members.append(member)
         }
     }
 
     func remove(_ identity: ObjectIdentifier) {
-        self.members.withLock { $0.removeAll { !$0.isThere || $0.identity == identity } }
+        self.state.withLock { $0.remove { !$0.isThere || $0.identity == identity } }
     }
 
     /// The existing delegates, in the order in which they were added.
     var current: [Member] {
-        self.members.withLock { members in members.isEmpty ? [] : members.filter(\.isThere) }
+        self.state.withLock { state in state.members.isEmpty ? [] : state.members.filter(\.isThere) }
+    }
+
+    // MARK: Waiting threads
+
+    /// A thread is about to block: new calls wake it.
+    func attend(_ attendant: Attendant) { self.attendants.add(attendant) }
+
+    /// The thread no longer blocks.
+    func leave(_ attendant: Attendant) { self.attendants.remove(attendant) }
+
+    /// Makes the pending calls whose context the calling thread is in, also those of removed delegates.
+    func makeCallsOfThisThread() {
+        for member in self.state.withLock({ $0.members + $0.leaving }) { member.makeCallsIfHere() }
     }
 
     /// Calls one delegate after another until one decides, on the thread on which the previous one decided.

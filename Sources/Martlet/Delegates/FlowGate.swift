@@ -28,18 +28,6 @@ final class FlowGate: Sendable {
         }
     }
 
-    /// Whether reading would pause with this many more bytes.
-    func pauses(with bytes: Int) -> Bool { self.state.withLock { $0.outstanding + bytes > Self.high } }
-
-    /// Resumes a body that has paused, although its recipients have not taken their bytes.
-    func reopen() {
-        let resume = self.state.withLock { state in
-            defer { state.resume = nil }
-            return state.resume
-        }
-        resume?()
-    }
-
     /// Subtracts bytes that a recipient has taken.
     func release(_ bytes: Int) {
         let resume = self.state.withLock { state -> (@Sendable () -> Void)? in

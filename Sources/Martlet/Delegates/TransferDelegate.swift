@@ -50,6 +50,13 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// Progress of an upload; sampled, at most about five times a second, and once more before its end.
     func task(_ task: UploadTask, didSend progress: UploadProgress)
 
+    /// An attempt failed, and the task waits for the next one; see also ``TransferTask/waitReason``.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - reason: The reason, with the failure and the time of the next attempt.
+    func task(_ task: TransferTask, waits reason: WaitReason)
+
     /// The server redirects.
     ///
     /// - Parameters:
@@ -102,7 +109,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// A background session cannot continue: another program has it open, or the daemon refuses it.
     ///
     /// This session object makes no further calls; the daemon continues the transfers.
-    func session(_ session: TransferSession, didFailWith error: TransferError)
+    func sessionDidFail(_ session: TransferSession, with error: TransferError)
 }
 
 extension TransferDelegate {
@@ -121,6 +128,9 @@ extension TransferDelegate {
 
     /// Does nothing.
     public func task(_ task: TransferTask, didMake progress: TransferProgress) {}
+
+    /// Does nothing.
+    public func task(_ task: TransferTask, waits reason: WaitReason) {}
 
     /// Follows the redirect.
     public func task(
@@ -160,5 +170,5 @@ extension TransferDelegate {
     }
 
     /// Does nothing.
-    public func session(_ session: TransferSession, didFailWith error: TransferError) {}
+    public func sessionDidFail(_ session: TransferSession, with error: TransferError) {}
 }

@@ -39,7 +39,7 @@ extension OfflineCore {
                 state.finished.append(record.id)
             } else if self.isBackground {
                 // Files that the daemon may be writing are examined only once its tasks are known.
-                let left = self.left(record.name)
+                let left = self.left(record.name, record.expected)
                 entry.discards = isDropped || record.standing == .stopped
                 entry.record.received = entry.discards ? 0 : left.bytes
                 entry.record.expected = left.length ?? record.expected
@@ -55,7 +55,7 @@ extension OfflineCore {
                 entry.discards = !isGone
                 state.active.append(record.id)
             } else {
-                let left = self.left(record.name)
+                let left = self.left(record.name, record.expected)
                 entry.record.received = left.bytes
                 entry.record.expected = left.length ?? record.expected
                 entry.isInterrupted = record.standing == .downloading
@@ -68,12 +68,15 @@ extension OfflineCore {
         self.state.withLock { $0 = loaded }
     }
 
-    /// The size in bytes of a partial file, and the length that the server reported.
-    func left(_ name: String) -> (bytes: Int64, length: Int64?) {
-        guard let survey = try? self.session.store.survey(self.target(name)),
-            case .ours(let facts, let written) = survey.partial
-        else { return (0, nil) }
-        return (written, facts.length)
+    /// The size in bytes of a partial file, or of the complete file whose end is not recorded yet, and the length that the
+    /// server reported.
+    func left(_ name: String, _ expected: Int64?) -> (bytes: Int64, length: Int64?) {
+        guard let survey = try? self.session.store.survey(self.target(name)) else { return (0, nil) }
+        if case .ours(let facts, let written) = survey.partial { return (written, facts.length) }
+        guard let file = survey.existing, file.isRegular, file.recorded != nil || file.size == expected else {
+            return (0, nil)
+        }
+        return (file.size, file.size)
     }
 
     static func forgetOldest(_ state: inout State, beyond limit: Int) {

@@ -70,9 +70,14 @@ extension OfflineCore {
             task.persistentInfo = id
             let runner = OfflineRunner(id: id, core: self)
             task.addDelegate(runner, on: .anyThread)
+            let now = self.now
             self.state.withLock { state in
                 state.entries[id]?.work = .running(task, runner, .go)
-                state.entries[id]?.meter = RateMeter()
+                var meter = RateMeter()
+                // The first report has a rate, too.
+                meter.record(state.entries[id]?.record.received ?? 0, at: now)
+                state.entries[id]?.meter = meter
+                if state.meter.rate(at: now) == 0 { state.meter.record(state.received, at: now) }
             }
             task.resume()
         } catch {
@@ -180,7 +185,7 @@ extension OfflineCore {
     private func fail(_ id: String, _ error: TransferError, isDecided: Bool = true) {
         let known = error.resumeData?.contents.name ?? self.state.withLock { $0.entries[id]?.record.name }
         guard let known else { return }
-        let left = self.left(known)
+        let left = self.left(known, self.state.withLock { $0.entries[id]?.record.expected })
         self.state.withLock { state in
             guard var entry = state.entries[id] else { return }
             let wasCut = if case .running(_, _, .end) = entry.work { true } else { false }

@@ -65,10 +65,16 @@ public struct OfflineDownload: Sendable, Identifiable {
         } ?? nil
     }
 
-    /// The rate over the last three seconds, in bytes per second.
+    /// The rate over the last three seconds, in bytes per second; 0 unless it is downloading or has just finished.
     public var rate: Double {
         let now = self.core.now
-        return self.read { $0.state == .downloading ? $0.meter.rate(at: now) : 0 } ?? 0
+        return self.read { entry in
+            // Also of one that has just finished, for the observers of its last bytes.
+            switch entry.state {
+            case .downloading, .finished: entry.meter.rate(at: now)
+            case .suspended, .stopped, .failed: 0
+            }
+        } ?? 0
     }
 
     /// The error of a failed download, or `nil`; the response's body is known only in the run in which it failed.

@@ -31,14 +31,14 @@ public final class TransferQueue: Sendable {
         var isClosed = false
         var isStopped = false
         var isEndTold = false
+        /// Whether the delegates' calls about the end, and all before them, have returned.
+        var isEndDelivered = false
         var waiters: [Int: @Sendable () -> Void] = [:]
         var nextWaiter = 0
     }
 
     private let session: TransferSession
     private let state: Mutex<State>
-    /// The number of threads that are blocked until the queue is finished; read with every chunk of an item's body.
-    private let blocked = Atomic(0)
     private let delegates = DelegateList<any TransferQueueDelegate>()
     private let maximumBytes: Int
 
@@ -200,49 +200,48 @@ public final class TransferQueue: Sendable {
         state.isClosed && state.open.isEmpty && state.unstarted.isEmpty && state.beginning == 0
     }
 
-    /// Waits until the queue is finished; returns at once if it was never started.
-    ///
-    /// Delegates may be called later than this returns, because they are called in their own contexts.
+    /// Waits until the queue is finished and all calls of its delegates have returned; returns at once if it was never
+    /// started.
     ///
     /// - Throws: `CancellationError` if the surrounding Swift task is cancelled; the queue continues.
     /// - Precondition: ``finishQueuing()`` or ``requestStop()`` has been or will be called.
     public func waitUntilFinished() async throws {
         var waiter: Int?
         defer { if let waiter { self.state.withLock { _ = $0.waiters.removeValue(forKey: waiter) } } }
-        try await Promise<Void>.wait { done in waiter = self.whenFinished { done(.success(())) } }
+        try await Promise<Void>.wait { done in waiter = self.whenDelivered { done(.success(())) } }
     }
 
-    /// Blocks until the queue is finished; returns at once if it was never started.
+    /// Blocks until the queue is finished and all calls of its delegates have returned; returns at once if it was never
+    /// started.
     ///
-    /// It may be called on the thread on which delegates are called, such as the main thread: meanwhile bytes that they
-    /// have not taken, beyond about 1 MiB of each item, are kept in temporary files.
+    /// It may be called on the thread on which delegates are called, such as the main thread, or in a delegate's call:
+    /// the waiting thread then makes these calls itself.
     ///
-    /// - Parameter timeout: How long to wait, `nil` for no limit; the queue continues after the timeout.
+    /// - Parameter timeout: How long to wait, `nil` for no limit; the queue continues after the timeout. A call that the
+    ///   waiting thread makes itself is completed first.
     /// - Throws: ``TransferError`` with `timeout` after that time; `wouldDeadlock` on an event loop, and in asynchronous
     ///   code off the main thread.
     public func waitUntilFinishedBlocking(timeout: Duration? = nil) throws(TransferError) {
         try BlockingCall.check()
-        self.blocked.add(1, ordering: .sequentiallyConsistent)
-        let open = self.state.withLock { Array($0.open.values) }
-        for task in open { task.flow.reopen() }
+        let attendant = Attendant()
+        self.delegates.attend(attendant)
         var waiter: Int?
         defer {
-            self.blocked.subtract(1, ordering: .sequentiallyConsistent)
+            self.delegates.leave(attendant)
             if let waiter { self.state.withLock { _ = $0.waiters.removeValue(forKey: waiter) } }
         }
-        try BlockingCall.wait(timeout, for: "the queue") { done in
-            waiter = self.whenFinished { done(.success(())) }
+        try BlockingCall.wait(timeout, for: "the queue", attendant: attendant) { done in
+            waiter = self.whenDelivered { done(.success(())) }
         } beginning: {
+        } meanwhile: {
+            self.delegates.makeCallsOfThisThread()
         }
     }
 
-    /// Whether a thread is blocked until the queue is finished, perhaps that of a delegate.
-    fileprivate var isBlocking: Bool { self.blocked.load(ordering: .sequentiallyConsistent) > 0 }
-
     /// - Returns: The waiter's number; `nil` if it was called immediately.
-    private func whenFinished(_ waiter: @escaping @Sendable () -> Void) -> Int? {
+    private func whenDelivered(_ waiter: @escaping @Sendable () -> Void) -> Int? {
         let number: Int? = self.state.withLock { state in
-            if Self.isOver(state) || (!state.isStarted && !state.isStopped) { return nil }
+            if state.isEndDelivered || (!state.isStarted && !state.isStopped) { return nil }
             state.nextWaiter += 1
             state.waiters[state.nextWaiter] = waiter
             return state.nextWaiter
@@ -276,14 +275,28 @@ public final class TransferQueue: Sendable {
 
     /// Reports the end of the queue once all items have ended.
     private func settle() {
-        let (wasStopped, waiters): (Bool?, [@Sendable () -> Void]) = self.state.withLock { state in
-            guard Self.isOver(state), !state.isEndTold, state.isStarted || state.isStopped else { return (nil, []) }
+        let wasStopped: Bool? = self.state.withLock { state in
+            guard Self.isOver(state), !state.isEndTold, state.isStarted || state.isStopped else { return nil }
             state.isEndTold = true
-            defer { state.waiters = [:] }
-            return (state.isStopped, Array(state.waiters.values))
+            return state.isStopped
         }
         guard let wasStopped else { return }
-        for member in self.hearers { member.tell { wasStopped ? $0.queueDidStop(self) : $0.queueDidFinish(self) } }
+        let members = self.hearers
+        for member in members {
+            member.tell { wasStopped ? $0.queueDidStop(self) : $0.queueDidFinish(self) }
+        }
+        guard !members.isEmpty else { return self.delivered() }
+        let undelivered = CallFence(members.count) { self.delivered() }
+        for member in members { member.afterEarlierCalls { undelivered.arrived() } }
+    }
+
+    /// All calls of the delegates have returned.
+    private func delivered() {
+        let waiters = self.state.withLock { state in
+            state.isEndDelivered = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
         for waiter in waiters { waiter() }
     }
 }
@@ -292,8 +305,6 @@ public final class TransferQueue: Sendable {
 private final class QueueRelay: DataRelay {
     private let item: TransferQueue.Item
     private let queue: TransferQueue
-    /// The bytes that were written to disk while a thread was blocked; `nil` before the first ones.
-    private let spilled = Mutex<SpilledBytes?>(nil)
 
     init(item: TransferQueue.Item, queue: TransferQueue) {
         self.item = item
@@ -308,19 +319,6 @@ private final class QueueRelay: DataRelay {
     func received(_ bytes: [UInt8], _ flow: FlowGate) -> Int {
         let (item, queue) = (self.item, self.queue)
         let members = queue.hearers
-        if !members.isEmpty, queue.isBlocking, flow.pauses(with: bytes.count * members.count) {
-            // If the disk is full, they stay in memory, where the item's body is anyway.
-            let spilled = self.spill(bytes)
-            for member in members {
-                member.tell { delegate in
-                    guard let (file, place) = spilled else {
-                        return delegate.queue(queue, item: item, didReceive: bytes)
-                    }
-                    if let bytes = file.read(place) { delegate.queue(queue, item: item, didReceive: bytes) }
-                }
-            }
-            return 0
-        }
         for member in members {
             let handed = HandedBytes(flow, bytes.count)
             member.tell { delegate in
@@ -330,18 +328,6 @@ private final class QueueRelay: DataRelay {
         }
         return members.count
     }
-
-    /// Writes bytes to disk; `nil` if that fails.
-    private func spill(_ bytes: [UInt8]) -> (SpilledBytes, SpilledBytes.Place)? {
-        let file = self.spilled.withLock { file in
-            if file == nil { file = try? SpilledBytes() }
-            return file
-        }
-        guard let file, let place = file.append(bytes) else { return nil }
-        return (file, place)
-    }
-
-    var mayPause: Bool { !self.queue.isBlocking }
 
     func ended(_ outcome: Result<DataResponse, TransferError>) { self.queue.end(self.item, outcome) }
 }

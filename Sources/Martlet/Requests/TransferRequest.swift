@@ -22,6 +22,20 @@ public struct TransferRequest: Sendable {
     /// The content to send, or `nil` for none.
     public var body: [UInt8]?
 
+    /// Whether the request may be sent again although the server may have performed it, and its method is not idempotent.
+    ///
+    /// GET, HEAD, PUT, DELETE and other idempotent methods (RFC 9110 §9.2.2) are repeated anyway. A POST or a PATCH is sent
+    /// again only with this permission: after an interruption, a suspension, and the end of the daemon.
+    public var mayBeRepeated = false
+
+    /// Whether `Idempotency-Key` is sent with a random value, the same for every attempt of a task, also after the end of
+    /// the program or the daemon in a background session.
+    ///
+    /// A server that supports the field performs the request once. A field of that name in ``headers`` takes precedence.
+    ///
+    /// - Source: draft-ietf-httpapi-idempotency-key-header-06.
+    public var sendsIdempotencyKey = false
+
     /// The value of the `Referer` field, sent without user information.
     public var referer: HTTPURL?
 
@@ -33,7 +47,8 @@ public struct TransferRequest: Sendable {
     /// `nil` for the configuration's, zero for none.
     public var requestTimeout: Duration?
 
-    /// The timeout for the whole transfer, counted from its first start, not from its submission.
+    /// The timeout for the whole transfer, counted from its first start, not from its submission; see
+    /// ``SessionConfiguration/resourceTimeout``.
     ///
     /// `nil` for the configuration's, zero for none.
     public var resourceTimeout: Duration?
@@ -82,6 +97,12 @@ public struct TransferRequest: Sendable {
     /// - Source: RFC 9110 §13.1.2.
     public func ifNoneMatch(_ entityTag: String) -> TransferRequest {
         self.conditional("If-None-Match", entityTag)
+    }
+
+    /// A new value of `Idempotency-Key`, a quoted string (RFC 9651 §3.3.3) with 128 random bits; `nil` if none is sent.
+    var newIdempotencyKey: String? {
+        guard self.sendsIdempotencyKey, !self.headers.contains("Idempotency-Key") else { return nil }
+        return "\"" + Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255) }) + "\""
     }
 
     private func conditional(_ name: String, _ value: String) -> TransferRequest {

@@ -75,7 +75,7 @@ public struct ResumeData: Sendable, Hashable {
     /// Finds the partial file of a task's transfer; may block.
     static func survey(_ target: FileTarget, of task: DownloadTask) -> ResumeData? {
         guard let survey = try? task.session.store.survey(target), case .ours(let facts, let written) = survey.partial,
-            written > 0
+            written > 0, Self.isOwn(facts, of: task)
         else { return nil }
         return ResumeData(
             Contents(
@@ -93,6 +93,13 @@ public struct ResumeData: Sendable, Hashable {
                 digests: task.request.expectedDigests.map { [$0.algorithm.rawValue, Hexadecimal.encode($0.bytes)] }
             )
         )
+    }
+
+    /// Whether a partial file is of the task's resource, apart from its query, or was continued by the task's response.
+    private static func isOwn(_ facts: ResourceFacts, of task: DownloadTask) -> Bool {
+        if task.response.map({ (200..<300).contains($0.status) }) ?? false { return true }
+        func path(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+        return ([task.request.url] + task.request.mirrors).contains { path($0.withoutUserInfo) == path(facts.url) }
     }
 
     private static func headers(of request: TransferRequest) -> [[String]] {

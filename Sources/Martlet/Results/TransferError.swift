@@ -184,7 +184,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     }
 
     init(_ failure: TransferFailure) {
-        let isStatus = failure.response.map { !(200..<300).contains($0.head.status) } ?? (failure.status != nil)
+        let isStatus = (failure.response?.head.status ?? failure.status).map { !(200..<300).contains($0) } ?? false
         let code = failure.isNotCached ? .notCached : Self.code(failure.code, isStatus: isStatus)
         self.contents = Contents(
             code,

@@ -41,6 +41,7 @@ extension SessionConfiguration {
         options.connectTimeout = self.connectTimeout > .zero ? self.connectTimeout : .seconds(365 * 86_400)
         options.stallTimeout = self.requestTimeout
         options.totalTimeout = self.resourceTimeout
+        options.outageTimeout = self.outageTimeout.flatMap { $0 > .zero ? $0 : nil }
         options.durable = self.isDurable
         options.keepBad = false
         return options

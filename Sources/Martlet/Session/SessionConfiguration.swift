@@ -75,8 +75,16 @@ public struct SessionConfiguration: Sendable {
 
     /// The timeout for the whole transfer from its first start: its attempts and the time between them.
     ///
-    /// Zero for none. The time that a task waits for a slot or is suspended does not count.
+    /// Zero for none. After the first attempt, the time that a task waits for its host counts, too. The time that it waits
+    /// for a slot or is suspended does not count.
     public var resourceTimeout = Duration.zero
+
+    /// The time for which tasks wait while their host or the network is unreachable, or the host responds with errors only.
+    ///
+    /// Such a wait uses up no retries, and one task at a time makes an attempt for all. With zero, an outage is a failure
+    /// like any other. `nil`, the default, is the daemon's setting for background sessions (one day, unless it was started
+    /// with another `--outage-timeout`), and zero for other sessions.
+    public var outageTimeout: Duration?
 
     /// The failures that are retried, and the number of retries.
     public var retries = RetryPolicy()

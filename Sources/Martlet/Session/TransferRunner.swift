@@ -23,6 +23,9 @@ protocol TransferRunner: AnyObject, Sendable {
     /// The progress, as far as it is known; `nil` if the transfer does not run.
     func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)?
 
+    /// The hold that concerns the host of a task, if it is known.
+    func hold(of task: TransferTask) -> HostHold?
+
     func setPriority(_ priority: Priority, of id: TransferID)
     func setRateLimit(_ rate: Int64?, of id: TransferID)
 
@@ -47,6 +50,8 @@ extension TransferEngine: TransferRunner {
     }
 
     func abandon(_ id: TransferID) { self.cancel(id) }
+
+    func hold(of task: TransferTask) -> HostHold? { self.hold(of: task.request.url) }
 
     var runningCount: Int { self.counts.running }
 }

@@ -94,7 +94,8 @@ enum BlockingCall {
         }
     }
 
-    private static var isMainThread: Bool {
+    /// Whether the calling thread is the main thread, or runs work of the main queue.
+    static var isMainThread: Bool {
         // On Linux the main queue, the main actor's executor, leaves the main thread once the program waits for it.
         if DispatchQueue.getSpecific(key: self.mainQueueKey) == true { return true }
         return SystemThread.isMain
@@ -132,36 +133,38 @@ enum BlockingCall {
     /// - Parameters:
     ///   - timeout: How long to wait; `nil` for no limit.
     ///   - subject: The name of the awaited operation, for the error.
+    ///   - attendant: The signal that wakes this thread.
     ///   - register: Registers the callback that receives the result.
     ///   - begin: Starts the work.
+    ///   - meanwhile: Called on this thread before it blocks, and each time it is woken.
     /// - Returns: The result's value.
     /// - Throws: The result's error; `timeout` after that time.
     static func wait<Value: Sendable>(
         _ timeout: Duration? = nil,
         for subject: String = "the transfer",
+        attendant: Attendant = Attendant(),
         _ register: (@escaping @Sendable (Result<Value, TransferError>) -> Void) -> Void,
-        beginning begin: () -> Void
+        beginning begin: () -> Void,
+        meanwhile: () -> Void = {}
     ) throws(TransferError) -> Value {
-        let semaphore = DispatchSemaphore(value: 0)
+        let end: DispatchTime = timeout.map { .now() + $0.inSeconds } ?? .distantFuture
         let slot = Slot<Result<Value, TransferError>>()
         register { outcome in
             slot.value.withLock { $0 = outcome }
-            semaphore.signal()
+            attendant.wake()
         }
         begin()
-        guard semaphore.wait(timeout: timeout.map { .now() + $0.inSeconds } ?? .distantFuture) == .success else {
-            throw TransferError(
-                .timeout,
-                "\(subject) did not end within the blocking call's timeout of \(timeout.map { "\($0)" } ?? "")",
-                remedy: "increase the timeout"
-            )
+        while true {
+            meanwhile()
+            if let outcome = slot.value.withLock({ $0.take() }) { return try outcome.get() }
+            guard attendant.wait(until: end) else {
+                throw TransferError(
+                    .timeout,
+                    "\(subject) did not end within the blocking call's timeout of \(timeout.map { "\($0)" } ?? "")",
+                    remedy: "increase the timeout"
+                )
+            }
         }
-        let outcome = slot.value.withLock { value in
-            defer { value = nil }
-            return value
-        }
-        guard let outcome else { throw TransferError(.unknown, "the task ended without a result") }
-        return try outcome.get()
     }
 
     private final class Slot<Value: Sendable>: Sendable {

@@ -27,13 +27,14 @@ extension TransferSession {
         (options.priority, options.rateLimit) = task.facts.withLock { ($0.priority, $0.rateLimit) }
         if let timeout = task.request.requestTimeout { options.stallTimeout = timeout }
         if let timeout = task.request.resourceTimeout { options.totalTimeout = timeout }
+        options.mayBeRepeated = task.request.mayBeRepeated
         return options
     }
 
     func downloadRequest(_ task: TransferTask) -> DownloadRequest {
         let asked = task.request
         var request = DownloadRequest([asked.url], options: self.options(of: task), userInfo: TaskBox(task))
-        request.fields = self.fields(asked)
+        request.fields = self.fields(of: task)
         request.method = asked.method
         request.body = asked.body
         request.conditions = asked.conditions
@@ -56,9 +57,11 @@ extension TransferSession {
         return request
     }
 
-    func fields(_ request: TransferRequest) -> [(String, String)] {
-        if request.headers.isEmpty, request.referer == nil { return self.baseFields }
+    func fields(of task: TransferTask) -> [(String, String)] {
+        let request = task.request
+        if request.headers.isEmpty, request.referer == nil, task.idempotencyKey == nil { return self.baseFields }
         var own = request.headers
+        if let key = task.idempotencyKey { own.append("Idempotency-Key", key) }
         if let referer = request.referer, !own.contains("Referer") { own.append("Referer", referer.withoutUserInfo) }
         return own.map { ($0.name, $0.value) } + self.baseFields.filter { !own.contains($0.0) }
     }

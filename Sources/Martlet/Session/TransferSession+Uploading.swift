@@ -159,7 +159,7 @@ extension TransferSession {
             request.method = "POST"
         }
         request.type = task.body.type
-        request.fields = self.fields(asked)
+        request.fields = self.fields(of: task)
         request.way = task.resumption.way
         request.checksum = task.checksum
         request.journal = task.keeper

@@ -158,7 +158,7 @@ public final class TransferSession: Sendable {
     }
 
     private func observe(_ engine: TransferEngine, _ policy: SessionPolicy) {
-        engine.observe(self.instruments.interest.union([.progress, .responses])) { [instruments] event in
+        engine.observe(self.instruments.interest.union([.states, .progress, .responses])) { [instruments] event in
             instruments.note(event)
             let task = (event.userInfo as? TaskBox)?.task
             switch event.kind {

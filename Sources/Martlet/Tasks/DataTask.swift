@@ -98,10 +98,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
             }
         }
         // Last, so that a recipient that takes its bytes immediately does not resume a body that has not yet paused.
-        if self.flow.admit(copy.count * (sequences.count + members.count + relayed), resume: resume) { return true }
-        // A thread may have started to wait for the queue just now.
-        if self.relay?.mayPause == false { self.flow.reopen() }
-        return false
+        return self.flow.admit(copy.count * (sequences.count + members.count + relayed), resume: resume)
     }
 
     /// Whether `bytes` equal those of the collected body at an offset.
@@ -181,9 +178,6 @@ protocol DataRelay: AnyObject, Sendable {
 
     /// - Returns: The number of recipients that will take the bytes and release them at the gate.
     func received(_ bytes: [UInt8], _ flow: FlowGate) -> Int
-
-    /// Whether the body may pause until the recipients have taken their bytes.
-    var mayPause: Bool { get }
 
     func ended(_ outcome: Result<DataResponse, TransferError>)
 }

@@ -72,7 +72,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
     override func succeed(_ completion: TransferEvent.Completion) {
         let response = self.finalResponse()
         let isNew = !completion.skipped
-        if isNew { self.tellWhole(completion.bytes) }
+        if isNew { self.tellWhole(completion) }
         let file = DownloadedFile(
             path: completion.notModified && self.place.isTemporary ? "" : completion.path,
             isTemporary: self.place.isTemporary,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// An event of one task.
 ///
-/// Order: any number of `sent`, then `response`, then any number of `data`, `resumed` or `progress`, then exactly one of
-/// `finished` and `failed`.
+/// Order: any number of `sent` and `waiting`, then `response`, then any number of `data`, `resumed`, `progress` or `waiting`, then
+/// exactly one of `finished` and `failed`.
 public enum TaskEvent: Sendable {
     /// The head of the response whose body will be received.
     case response(TransferResponse)
@@ -15,6 +15,8 @@ public enum TaskEvent: Sendable {
     case progress(TransferProgress)
     /// Progress of an upload; sampled, at most about five times a second.
     case sent(UploadProgress)
+    /// An attempt failed; the task waits for the next one.
+    case waiting(WaitReason)
     /// The task succeeded.
     case finished(TaskOutput)
     /// The task failed or was cancelled.

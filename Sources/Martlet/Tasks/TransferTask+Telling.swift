@@ -21,8 +21,22 @@ extension TransferTask {
             self.isOver.store(true, ordering: .releasing)
             self.wasCancelled(event.target)
         case .response(let response): self.resumed(at: response.resumedFrom, expected: response.expected)
-        case .started, .retrying, .paused, .note, .warning, .held, .released, .drained, .missed: break
+        case .started: self.facts.withLock { $0.waiting = nil }
+        case .retrying(let failure, _, let delay):
+            let next = SystemClock.now + max(0, (delay + .milliseconds(999)).components.seconds)
+            self.waits(WaitReason(after: failure, hold: self.runner.hold(of: self), nextAttempt: next))
+        case .paused, .note, .warning, .held, .released, .drained, .missed: break
         }
+    }
+
+    /// Reports that the task waits after a failed attempt.
+    func waits(_ reason: WaitReason) {
+        let sequences = self.facts.withLock { facts in
+            facts.waiting = reason
+            return facts.sequences
+        }
+        for sequence in sequences { sequence.mailbox?.put(.waiting(reason)) }
+        for member in self.hearers { member.tell { $0.task(self, waits: reason) } }
     }
 
     /// Reports that a download continues, if bytes of it were present.
@@ -97,6 +111,7 @@ extension TransferTask {
                 secondsLeft: progress.secondsLeft
             )
             facts.bytesTold = progress.bytes
+            facts.rate = progress.rate
             // A data task counts bytes as they arrive, and a sample may be older.
             facts.bytesReceived = self is DataTask ? max(facts.bytesReceived, progress.bytes) : progress.bytes
             return (told, facts.sequences)
@@ -115,9 +130,17 @@ extension TransferTask {
     }
 
     /// Reports the last progress, so that observers see the complete size.
-    func tellWhole(_ bytes: Int64) {
+    func tellWhole(_ completion: TransferEvent.Completion) {
+        let bytes = completion.bytes
         guard self.facts.withLock({ $0.bytesTold != bytes }) else { return }
-        self.tell(TransferEvent.Progress(bytes: bytes, total: bytes, rate: 0, secondsLeft: 0, connections: 0))
+        let rate = self.lastRate(completion.received, completion.duration)
+        self.tell(TransferEvent.Progress(bytes: bytes, total: bytes, rate: rate, secondsLeft: 0, connections: 0))
+    }
+
+    /// The rate of the last report, or the average of a transfer that ended before the first one.
+    func lastRate(_ bytes: Int64, _ duration: Duration) -> Double {
+        let rate = self.facts.withLock { $0.rate }
+        return rate > 0 || duration <= .zero ? rate : Double(bytes) / (duration / .seconds(1))
     }
 
     /// The delegates of this task: the session's, then its own; one that is both is called once.

@@ -19,7 +19,8 @@ public class TransferTask: @unchecked Sendable {
     public enum State: String, Sendable, Hashable {
         /// Not started, or suspended.
         case suspended
-        /// Waiting for a free slot, for a retry, or until the configuration's conditions are met.
+        /// Waiting for a free slot, for a retry, for its host, or until the configuration's conditions are met; see
+        /// ``TransferTask/waitReason``.
         case waiting
         /// Transferring.
         case running
@@ -47,6 +48,8 @@ public class TransferTask: @unchecked Sendable {
         var bytesSent: Int64 = 0
         var bytesToSend: Int64?
         var bytesTold: Int64 = 0
+        /// The rate of the last report.
+        var rate: Double = 0
         var description = ""
         var userInfo: (any Sendable)?
         var priority: Priority
@@ -55,6 +58,8 @@ public class TransferTask: @unchecked Sendable {
         /// Progress not yet delivered, per delegate.
         var progress: [ObjectIdentifier: ProgressSlot] = [:]
         var isEnded = false
+        /// The reason why it waits since its last attempt.
+        var waiting: WaitReason?
         /// Background sessions: text that is stored by the daemon and survives a restart of the program.
         var persistentInfo = ""
         /// Background sessions: whether an earlier run of the program made the task and may have received its response.
@@ -79,6 +84,8 @@ public class TransferTask: @unchecked Sendable {
     public let request: TransferRequest
 
     let session: TransferSession
+    /// The value of `Idempotency-Key` in all of its requests, or `nil`.
+    let idempotencyKey: String?
     /// Whether delegates are not called, as for the task of a blocking call: the call may block the delegates' own
     /// thread.
     let isPrivate: Bool
@@ -101,6 +108,7 @@ public class TransferTask: @unchecked Sendable {
         self.request = request
         self.session = session
         self.isPrivate = isPrivate
+        self.idempotencyKey = request.newIdempotencyKey
         self.facts = Mutex(Facts(priority: request.priority, rateLimit: request.rateLimit))
     }
 
@@ -127,9 +135,31 @@ public class TransferTask: @unchecked Sendable {
             case .running: .running
             case .waiting, .retrying: .waiting
             case .paused: .suspended
-            // The engine knows the end before the task reports it.
-            case nil, .finished, .failed, .cancelled: self.facts.withLock { $0.isEnded } ? .ended : .running
+            // The daemon knows the end before the event is delivered.
+            case .finished, .failed, .cancelled: .ended
+            // The engine knows it before the task reports it.
+            case nil: self.facts.withLock { $0.isEnded } ? .ended : .running
             }
+        }
+    }
+
+    /// The reason why the task waits, if its state is `waiting`; otherwise `nil`.
+    ///
+    /// In a background session it is known from the first failed attempt that this program has observed.
+    public final var waitReason: WaitReason? {
+        let id: TransferID
+        switch self.phase {
+        case .created, .paused, .ended: return nil
+        case .held: return WaitReason(.conditions)
+        case .submitted(let submitted): id = submitted
+        }
+        let known = self.facts.withLock { $0.waiting }
+        switch self.runner.state(of: id) {
+        case .retrying: return known ?? WaitReason(.retry)
+        case .waiting:
+            guard self.session.background == nil else { return known ?? WaitReason(.slot) }
+            return self.runner.hold(of: self).map { WaitReason($0, known?.error) } ?? WaitReason(.slot)
+        case nil, .running, .paused, .finished, .failed, .cancelled: return nil
         }
     }
 

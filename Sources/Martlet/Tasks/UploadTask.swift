@@ -129,6 +129,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
                 secondsLeft: progress.secondsLeft
             )
             facts.bytesSent = progress.bytes
+            facts.rate = progress.rate
             if let total = progress.total { facts.bytesToSend = total }
             return (told, facts.sequences)
         }
@@ -145,7 +146,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
             var whole = TransferEvent.Progress(
                 bytes: completion.bytes,
                 total: completion.bytes,
-                rate: 0,
+                rate: self.lastRate(completion.sent ?? completion.bytes, completion.duration),
                 secondsLeft: 0,
                 connections: 0
             )

@@ -19,6 +19,8 @@ package struct DownloadHistory: Sendable {
     package var diversion: Diversion?
     /// Whether the policy has decided about the response.
     package var isResponseDecided = false
+    /// Whether a request that must not be repeated was interrupted, and the server may have processed it.
+    package var mayBeProcessed = false
     /// The position of a stream.
     package var stream = StreamPosition()
 
@@ -40,6 +42,8 @@ package struct DownloadHistory: Sendable {
 package struct RangeSupport: Sendable {
     /// Whether it has ever sent a 206 that continued at the requested offset.
     package var isProven = false
+    /// Whether it has sent a part that was not requested.
+    package var isUnasked = false
     /// Whether it ignored a range; no more are requested.
     package var isRefused = false
     /// Whether it responds to `If-Range` as if the file had changed although it has not.

@@ -256,21 +256,21 @@ extension DownloadMachine {
 
     private mutating func bodyEnded(_ index: Int, cleanly: Bool, _ now: Int64) {
         guard self.requests[index].isFetch, !self.requests[index].isComparing, self.requests[index].repeated == 0
-        else { return self.fail(index, Self.emptyResponse, now) }
+        else { return self.fail(index, self.emptyResponse, now) }
         switch self.phase {
         case .small:
             let (received, length) = self.position
-            guard received == length else { return self.fail(index, Self.emptyResponse, now) }
+            guard received == length else { return self.fail(index, self.emptyResponse, now) }
             self.retire(index)
             self.commit(now)
         case .fetching(let fetching):
-            if case .existing = fetching.held { return self.fail(index, Self.emptyResponse, now) }
+            if case .existing = fetching.held { return self.fail(index, self.emptyResponse, now) }
             let request = self.requests[index]
             if let piece = fetching.planner.piece(of: request.number) {
                 if piece.end != Int64.max {
                     // Bytes that a whole response repeats are not progress.
                     if piece.written < piece.end, piece.written == piece.start {
-                        return self.fail(index, Self.emptyResponse, now)
+                        return self.fail(index, self.emptyResponse, now)
                     }
                 } else if request.isPart {
                     // The end of a part is not the end of the file. If it added no bytes, the file may end here.
@@ -283,15 +283,21 @@ extension DownloadMachine {
                 }
             }
             self.pieceDone(index, now)
-        case .locating, .opening, .committing, .ended, .borrowed: self.fail(index, Self.emptyResponse, now)
+        case .locating, .opening, .committing, .ended, .borrowed: self.fail(index, self.emptyResponse, now)
         }
     }
 
-    private static let emptyResponse = TransferFailure(
-        .badResponse,
-        "the response ended without content",
-        isRetryable: true
-    )
+    private var emptyResponse: TransferFailure {
+        guard self.history.ranges.isUnasked else {
+            return TransferFailure(.badResponse, "the response ended without content", isRetryable: true)
+        }
+        return TransferFailure(
+            .badResponse,
+            "the server sent a part of the file (206) that was not requested, and does not send the rest",
+            isRetryable: true,
+            status: 206
+        )
+    }
 
     /// Handles a completed piece: requests further pieces, or commits the complete file.
     private mutating func pieceDone(_ index: Int, _ now: Int64) {

@@ -203,6 +203,14 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
+    /// The queue stops, and waits for a request that must not be repeated.
+    package mutating func stoppedAfterRequest() -> [DownloadAction] {
+        self.hasSentUnrepeatable ? [] : self.interrupted(.stopped)
+    }
+
+    /// Whether a request may be sent again although the server may have processed it (RFC 9110 §9.2.2).
+    func mayRepeat(_ method: String) -> Bool { self.terms.mayBeRepeated || RequestMethod.isIdempotent(method) }
+
     /// The sink, the receiver or the storage failed.
     package mutating func failed(_ failure: TransferFailure) -> [DownloadAction] {
         self.end(self.outcome(failure))
@@ -213,7 +221,7 @@ extension DownloadMachine {
     /// permits it.
     func outcome(_ failure: TransferFailure) -> RunOutcome {
         let mayPass = failure.isShortage || failure.concernsFileSystem
-        return mayPass && RequestMethod.isIdempotent(self.terms.method) ? .retry(failure) : .failed(failure)
+        return mayPass && self.mayRepeat(self.terms.method) ? .retry(failure) : .failed(failure)
     }
 
     /// Ends the run.
@@ -232,6 +240,10 @@ extension DownloadMachine {
                 return
             }
         case .locating, .opening, .small, .fetching, .borrowed: break
+        }
+        switch outcome {
+        case .paused, .stopped: if self.hasSentUnrepeatable { self.history.mayBeProcessed = true }
+        case .finished, .failed, .retry, .cancelled: break
         }
         let held = self.fetching?.heldBytes ?? self.position.bytes
         let ending = DownloadEnding(

@@ -17,8 +17,9 @@ extension DownloadMachine {
         let request = self.requests[index]
         var failure = failure
         if failure.evidence?.cause == .errors { failure.evidence?.peer = request.origin }
-        // A non-idempotent request may have been processed: it must not be repeated (RFC 9110 §9.2.2).
-        if request.isConnected, !RequestMethod.isIdempotent(self.method(of: request)) { failure.isRetryable = false }
+        // A non-idempotent request may have been processed: it must not be repeated (RFC 9110 §9.2.2), also if it has led
+        // to another one.
+        if self.hasSentUnrepeatable { failure.isRetryable = false }
         // Another connection has delivered the last byte.
         if self.isCommitting { return self.retire(index) }
         if self.refreshLink(index, after: failure) { return }

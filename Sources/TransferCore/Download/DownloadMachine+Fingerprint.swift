@@ -16,6 +16,7 @@ extension DownloadMachine {
         hasher.combine(self.requests.count)
         for request in self.requests { request.combine(into: &hasher) }
         hasher.combine(self.heldSlot)
+        hasher.combine(self.hasSentUnrepeatable)
         hasher.combine(self.existing?.value.size)
         hasher.combine(self.pinned.mapValues(\.url))
         hasher.combine(self.pinned.mapValues(\.hasLeftOrigin))
@@ -112,6 +113,7 @@ extension DownloadHistory {
     /// Feeds everything that decides what the next run does into a hasher.
     package func combine(into hasher: inout Hasher) {
         hasher.combine(self.ranges.isProven)
+        hasher.combine(self.ranges.isUnasked)
         hasher.combine(self.ranges.isRefused)
         hasher.combine(self.ranges.omitsIfRange)
         hasher.combine(self.ranges.wantsOverlap)
@@ -131,6 +133,7 @@ extension DownloadHistory {
         hasher.combine(self.diversion?.name)
         hasher.combine(self.diversion?.ifExists)
         hasher.combine(self.isResponseDecided)
+        hasher.combine(self.mayBeProcessed)
         hasher.combine(self.stream.count)
         hasher.combine(self.stream.facts?.value)
         hasher.combine(self.stream.serverDigests)

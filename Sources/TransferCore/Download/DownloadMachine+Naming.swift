@@ -147,7 +147,7 @@ extension DownloadMachine {
 
     /// Waits for the other process although a response was received, unless its request must not be repeated.
     private mutating func awaitOtherAfterResponse() {
-        guard RequestMethod.isIdempotent(self.terms.method) else {
+        guard self.mayRepeat(self.terms.method) else {
             return self.useNextName("another process is downloading it")
         }
         self.awaitOther()

@@ -252,6 +252,7 @@ extension DownloadMachine {
         _ now: Int64
     ) {
         self.history.ranges.isRequired = true
+        self.history.ranges.isUnasked = true
         switch self.phase {
         case .opening(.awaiting):
             if self.destination == .file { return self.openFile(index, head, total, part: range, now) }
@@ -280,7 +281,7 @@ extension DownloadMachine {
         let wasRefused = self.history.ranges.isRefused
         if repeats { self.history.ranges.isRefused = true }
         if repeats, !wasRefused, request.range != nil { return self.restart(index, reason, now) }
-        self.fail(index, TransferFailure(.badResponse, reason, isRetryable: true), now)
+        self.fail(index, TransferFailure(.badResponse, reason, isRetryable: true, status: 206), now)
     }
 
     /// Handles a 416 response, which alone does not prove where the file ends.

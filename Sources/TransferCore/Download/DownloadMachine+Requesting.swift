@@ -89,7 +89,7 @@ extension DownloadMachine {
     }
 
     /// Describes the request; records in it the data to which its response must be related.
-    private func plan(for request: inout FetchRequest, afterClosing: Bool) -> FetchPlan {
+    private mutating func plan(for request: inout FetchRequest, afterClosing: Bool) -> FetchPlan {
         if request.range == nil, request.isFetch, self.terms.asksForWhole, self.history.ranges.isRequired,
             !self.history.ranges.isRefused
         {
@@ -97,6 +97,8 @@ extension DownloadMachine {
         }
         if request.range == nil { request.isConditional = request.isFetch && self.terms.isConditional }
         let part = request.range.map { self.part($0, of: &request) }
+        // It is sent again only after a response that refused it.
+        if !self.mayRepeat(self.method(of: request)) { self.hasSentUnrepeatable = false }
         return FetchPlan(
             request,
             method: self.method(of: request),

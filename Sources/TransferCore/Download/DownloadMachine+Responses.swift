@@ -5,6 +5,7 @@ extension DownloadMachine {
     package mutating func connected(_ number: DownloadAction.RequestNumber, _ now: Int64) {
         guard let index = self.index(of: number) else { return }
         self.requests[index].isConnected = true
+        if !self.mayRepeat(self.method(of: self.requests[index])) { self.hasSentUnrepeatable = true }
         self.requests[index].lastActivity = now
     }
 

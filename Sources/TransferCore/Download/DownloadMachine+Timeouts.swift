@@ -57,6 +57,8 @@ extension DownloadMachine {
     private mutating func observeProgress(_ now: Int64, reports: Bool) {
         guard self.isActive else { return }
         let (bytes, total) = self.position
+        // The first report has a rate, too.
+        if self.window.isEmpty { self.window.record(max(0, bytes - self.received), at: self.startedAt) }
         self.window.record(bytes, at: now)
         guard reports, bytes != self.reported else { return }
         self.reported = bytes

@@ -61,6 +61,8 @@ package struct DownloadMachine: ~Copyable, Sendable {
     var terms: DownloadTerms { _read { yield self.constant.terms } }
     /// The data that outlives the run; final once `DownloadAction.end` was returned.
     package internal(set) var history: DownloadHistory
+    /// Whether a request that must not be repeated was sent, and not refused with a response.
+    package internal(set) var hasSentUnrepeatable = false
     var phase = Phase.locating(.surveying)
     var name: Name
     var requests: [FetchRequest] = []
@@ -205,6 +207,10 @@ package struct DownloadMachine: ~Copyable, Sendable {
         // It may have been interrupted before.
         guard case .locating(.surveying) = self.phase else { return [] }
         self.emit(.started)
+        if self.history.mayBeProcessed {
+            self.end(.failed(.mayBeProcessed))
+            return self.takeActions()
+        }
         switch self.destination {
         case .file:
             if self.history.target == nil, !self.name.isGivenByUser { self.noteReplacedName() }

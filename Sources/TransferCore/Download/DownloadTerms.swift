@@ -46,6 +46,8 @@ package struct DownloadTerms: Sendable {
     package var stallTimeout: Int64 = 60_000_000_000
     /// The maximum time of the transfer without queueing, in nanoseconds; 0 for none.
     package var totalTimeout: Int64 = 0
+    /// Whether every request may be repeated, also by a method that is not idempotent.
+    package var mayBeRepeated = false
     /// Whether every file is synced before it is reported.
     package var durable = false
     /// The algorithm of the digest to report.

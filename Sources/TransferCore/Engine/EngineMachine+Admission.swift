@@ -15,6 +15,8 @@ extension EngineMachine {
         case sync
         /// A transfer has failed because an outage lasted longer than its timeout.
         case expire(TransferID, Hold)
+        /// A transfer has failed because its time has run out while its host was held; the hold.
+        case runOut(TransferID, Hold?)
         /// The transfers of a host, or all of them, wait from now on.
         case held(Hold)
         /// They may start again.
@@ -43,7 +45,9 @@ extension EngineMachine {
     ///   - lane: The event loop of the caller, on which a transfer starts unless another one has fewer.
     /// - Returns: The step, which the driver must perform.
     package mutating func next(now: Int64, lane: Int? = nil) -> Step {
+        if self.holdsHaveChanged { self.updateHeldTimes(now) }
         if !self.notices.isEmpty { return self.notices.removeFirst() }
+        if !self.ranOut.isEmpty, let step = self.runOut(now) { return step }
         if !self.expired.isEmpty, let step = self.expire() { return step }
         if self.unsyncedCount > 0, !self.isSyncing {
             self.isSyncing = true
@@ -186,6 +190,7 @@ extension EngineMachine {
     private mutating func started(_ slot: Int, _ lane: Int?, _ now: Int64) -> Step {
         let (id, host) = (self.entries[slot].id, Int(self.entries[slot].host))
         self.entries[slot].ticket = 0
+        self.endHeldTime(slot, now)
         self.leaveHost(slot)
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
         self.entries[slot].startedRequests = 0

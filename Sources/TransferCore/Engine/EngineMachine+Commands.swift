@@ -4,14 +4,16 @@ extension EngineMachine {
     /// Pauses a transfer that waits, runs or is between attempts.
     ///
     /// - Returns: `paused`, `interrupt` if it runs, or `unchanged`.
-    package mutating func pause(_ id: TransferID) -> Verdict {
+    package mutating func pause(_ id: TransferID, now: Int64) -> Verdict {
         guard let slot = self.slots[id] else { return .unchanged }
         switch self.entries[slot].state {
         case .running:
             guard !self.entries[slot].isUnsynced else { return .unchanged }
             if case .cancel = self.entries[slot].wish {} else { self.entries[slot].wish = .pause }
             return .interrupt
-        case .waiting: self.leaveLine(slot)
+        case .waiting:
+            self.endHeldTime(slot, now)
+            self.leaveLine(slot)
         case .retrying: self.retryStopped(slot)
         case .paused, .finished, .failed, .cancelled: return .unchanged
         }

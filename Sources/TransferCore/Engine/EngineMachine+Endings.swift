@@ -77,7 +77,7 @@ extension EngineMachine {
     // MARK: Retries
 
     /// The upper limit of an active time in nanoseconds, 73 years: sums with it do not overflow.
-    private static let longestTime = Int64.max / 4
+    static let longestTime = Int64.max / 4
 
     private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
         if self.asksTooMuch(failure, slot) {
@@ -92,15 +92,21 @@ extension EngineMachine {
         let attempts = Int(self.entries[slot].attempts)
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
-        // The time between attempts counts as the transfer's: if none would be left, it has run out now.
-        self.entries[slot].activeTime = min(self.entries[slot].activeTime.adding(clamping: delay), Self.longestTime)
-        let total = self.entries[slot].totalTimeout
-        guard total <= 0 || self.entries[slot].activeTime < total else { return self.fail(slot, .refused(.outOfTime)) }
+        guard self.hasTimeLeft(slot, after: delay) else { return self.fail(slot, .refused(.outOfTime)) }
         let time = now.adding(clamping: delay)
         if failure.isThrottled { self.throttle(slot, failure, until: time, now) }
         self.move(slot, to: .retrying(at: time))
         self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
         return .retrying(attempt: attempts, delay: delay)
+    }
+
+    /// Counts the time until the next attempt as the transfer's.
+    ///
+    /// - Returns: Whether any is left then; if not, it has run out now.
+    mutating func hasTimeLeft(_ slot: Int, after delay: Int64) -> Bool {
+        self.entries[slot].activeTime = min(self.entries[slot].activeTime.adding(clamping: delay), Self.longestTime)
+        let total = self.entries[slot].totalTimeout
+        return total <= 0 || self.entries[slot].activeTime < total
     }
 
     /// A server that requests a delay has not failed: the delay uses up no retry of a transfer that waits out outages.
@@ -136,6 +142,7 @@ extension EngineMachine {
         let stopped = self.entries[slot].id
         self.due.filter { [slots = self.slots, entries = self.entries] element in
             guard let id = element.id else { return true }
+            if element.kind == .timeLimit { return slots[id] != nil }
             return id != stopped && slots[id].map { entries[$0].state == .retrying(at: element.time) } ?? false
         }
         self.staleDue = 0
@@ -150,6 +157,10 @@ extension EngineMachine {
         let now = max(scheduled, now)
         while let last = self.timers.last, last <= now { self.timers.removeLast() }
         while let element = self.due.popDue(at: now) {
+            if element.kind == .timeLimit, let id = element.id {
+                self.timeLimitReached(id, now)
+                continue
+            }
             guard let id = element.id else {
                 if element.kind == .hold { self.holdEnded(element, now) } else { self.intervalEnded(element) }
                 continue

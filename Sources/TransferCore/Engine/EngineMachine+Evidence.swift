@@ -3,6 +3,7 @@
 extension EngineMachine {
     /// A transfer starts in order to probe.
     mutating func startProbe(_ slot: Int) {
+        self.holdsHaveChanged = true
         let gate = self.hosts[Int(self.entries[slot].host)].gate
         let id = self.entries[slot].id.rawValue
         if self.network.concerns(self.hosts[gate].origin) {
@@ -60,6 +61,7 @@ extension EngineMachine {
     ///
     /// - Returns: The outage that the transfer waits out, if it ended because of one.
     mutating func judge(_ slot: Int, _ result: RunResult, _ tally: Tally, isNews: Bool, _ now: Int64) -> Hold? {
+        if !self.timed.isEmpty { self.holdsHaveChanged = true }
         let host = Int(self.entries[slot].host)
         let gate = self.hosts[host].gate
         let probe = self.entries[slot].probe
@@ -210,6 +212,7 @@ extension EngineMachine {
     }
 
     mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
+        self.holdsHaveChanged = true
         if self.hosts[gate].isReportedHeld {
             self.setReportedHeld(gate, false)
             self.notices.append(.released(self.hold(of: outage, self.hosts[gate].origin)))

@@ -145,10 +145,13 @@ extension EngineMachine {
         let delay = max(0, (hold.nextTry ?? now) - now)
         guard self.entries[slot].foreign < 0 else {
             // Its own host is reachable: it makes the attempt, and the other transfers of its host do not wait for it.
-            let time = now + max(delay, self.entries[slot].retryWait)
+            let wait = max(delay, self.entries[slot].retryWait)
+            guard self.hasTimeLeft(slot, after: wait) else { return self.fail(slot, .refused(.outOfTime)) }
+            let time = now + wait
             self.holdRetry(slot, until: time)
             return .held(attempt: attempts, delay: time - now)
         }
+        guard self.hasTimeLeft(slot, after: 0) else { return self.fail(slot, .refused(.outOfTime)) }
         // If the host accepts connections, the resource may be the cause.
         self.wait(slot, atFront: !acceptsConnections)
         return .held(attempt: attempts, delay: delay)
@@ -253,6 +256,7 @@ extension EngineMachine {
 
     /// A scheduled wake-up is due.
     mutating func holdEnded(_ element: DueQueue.Element, _ now: Int64) {
+        self.holdsHaveChanged = true
         if element.gate == DueQueue.Element.network {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
             return self.resumeAll()
@@ -274,6 +278,7 @@ extension EngineMachine {
 
     /// Returns the hosts parked for another one to the rotation; those still held are parked at their next turn.
     mutating func resume(_ gate: Int) {
+        self.holdsHaveChanged = true
         guard !self.hosts[gate].parked.isEmpty else { return }
         let parked = self.hosts[gate].parked
         self.hosts[gate].parked = []
@@ -281,6 +286,7 @@ extension EngineMachine {
     }
 
     mutating func resumeAll() {
+        self.holdsHaveChanged = true
         let parked = self.parkedByNetwork
         self.parkedByNetwork = []
         self.unpark(parked)
@@ -294,6 +300,7 @@ extension EngineMachine {
 
     /// A server requested a transfer to retry later.
     mutating func throttle(_ slot: Int, _ failure: Failure, until time: Int64, _ now: Int64) {
+        self.holdsHaveChanged = true
         let gate = Int(self.entries[slot].host)
         let id = self.entries[slot].id.rawValue
         guard self.hosts[gate].health.throttled(id, until: time, failure.message, now: now) else { return }
@@ -303,6 +310,7 @@ extension EngineMachine {
 
     /// A transfer has ended: the delays requested from it no longer count.
     mutating func forgetHolds(_ slot: Int) {
+        self.holdsHaveChanged = true
         let gate = Int(self.entries[slot].host)
         if self.hosts[gate].health.forgetThrottle(of: self.entries[slot].id.rawValue) {
             self.reportReleased(gate, .max)

@@ -20,6 +20,7 @@ extension EngineMachine {
             guard self.entries[place.slot].ticket == place.ticket,
                 let free = self.entries[place.slot].mirrors.firstIndex(where: { self.isFree($0, now) })
             else { continue }
+            self.endHeldTime(place.slot, now)
             self.leaveLine(place.slot)
             self.move(place.slot, toMirror: free)
             self.enterLine(place.slot, atFront: false)

@@ -58,6 +58,12 @@ package struct EngineMachine: Sendable {
         /// The host or network that its run was started to probe.
         var probe = Probe.none
         var wish: Wish?
+        /// The time since which its host is held and that is not counted in ``activeTime``; `Int64.max` for none.
+        var heldSince = Int64.max
+        /// The time until which the hold is known to last.
+        var heldUntil = Int64.max
+        /// Whether a timer runs for its time limit.
+        var isLimitScheduled = false
     }
 
     /// The target of a probe.
@@ -162,6 +168,12 @@ package struct EngineMachine: Sendable {
     var networkWakeUp = Int64.min
     /// Waiting transfers whose outage timeout has expired.
     var expired: [(id: TransferID, hold: Hold)] = []
+    /// The waiting transfers that have made an attempt and have a time limit.
+    var timed: Set<Int> = []
+    /// Whether the times for which their hosts are held have to be updated.
+    var holdsHaveChanged = false
+    /// Those whose time has run out.
+    var ranOut: [TransferID] = []
     /// Holds that started or ended and are not yet reported.
     var notices: [Step] = []
     var nextWaiter: UInt64 = 0
@@ -336,6 +348,7 @@ package struct EngineMachine: Sendable {
             self.hosts[host].waitingAgain += 1
             self.waitingAgainCount += 1
         }
+        self.watchHeldTime(slot)
         let index = Int(self.entries[slot].priority.rawValue)
         self.classes[index]
             .append(PriorityClass.Place(slot: slot, ticket: self.nextTicket), host: host, atFront: atFront)
@@ -360,6 +373,7 @@ package struct EngineMachine: Sendable {
         guard self.entries[slot].attempts > 0 else { return }
         self.hosts[host].waitingAgain -= 1
         self.waitingAgainCount -= 1
+        if self.entries[slot].totalTimeout > 0 { self.timed.remove(slot) }
     }
 }
 

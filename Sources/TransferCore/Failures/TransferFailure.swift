@@ -100,6 +100,13 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     /// The response that caused it, if the transfer has a policy that may need it.
     public var response: FailedResponse?
 
+    /// The failure of a request that must not be repeated, and that was interrupted before its response.
+    package static let mayBeProcessed = TransferFailure(
+        .cannotResume,
+        "the request was interrupted after all its content was sent, and the server may have processed it",
+        remedy: "check the server before sending it again"
+    )
+
     /// Creates a failure.
     public init(
         _ code: Code,

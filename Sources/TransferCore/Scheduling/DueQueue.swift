@@ -17,6 +17,8 @@ struct DueQueue: Sendable {
             case hostInterval
             /// The interval between requests to the domain with the number `gate`.
             case domainInterval
+            /// The time limit of a transfer that waits because its host is held.
+            case timeLimit
         }
 
         /// The network in place of a host.

@@ -14,6 +14,9 @@ package struct RateWindow: Sendable {
         self.span = span
     }
 
+    /// Whether nothing was recorded.
+    package var isEmpty: Bool { self.samples.isEmpty }
+
     /// Records the number of bytes at a time.
     package mutating func record(_ bytes: Int64, at time: Int64) {
         self.samples.append(Sample(time: time, bytes: bytes))

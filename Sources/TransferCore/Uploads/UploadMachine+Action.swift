@@ -20,6 +20,8 @@ extension UploadMachine {
         case releaseConnection(Origin)
         /// Store durably that the next request must not be repeated, then call ``unrepeatableNoted(_:)``.
         case noteUnrepeatable
+        /// Remove that note, because the request was not sent, then call ``noteWithdrawn()``.
+        case withdrawNote
         /// Compute the digest of a part of the content, then call ``digestComputed(_:)``.
         case computeDigest(DigestAlgorithm, Range<Int64>)
         /// Start a request.
@@ -103,6 +105,8 @@ extension UploadMachine {
     package enum Interruption: Hashable, Sendable {
         case paused
         case stopped
+        /// The queue stops, and waits for a request that must not be repeated.
+        case stoppedAfterRequest
         case cancelled(keeping: Bool)
     }
 

@@ -4,11 +4,10 @@ extension UploadMachine {
     /// The run is ended from outside.
     package mutating func interrupted(by reason: Interruption) -> [Action] {
         if self.isEnding { return [] }
-        if case .requesting(let exchange) = self.phase, self.mayBeProcessed(exchange) {
-            self.history.mayBeProcessed = true
-        }
+        if case .stoppedAfterRequest = reason, self.mayBeProcessed { return [] }
+        if self.mayBeProcessed, self.isWholeSent { self.history.mayBeProcessed = true }
         switch reason {
-        case .stopped: return self.end(.stopped)
+        case .stopped, .stoppedAfterRequest: return self.end(.stopped)
         case .cancelled(let keeping): return self.end(.cancelled(keeping: keeping))
         case .paused:
             guard self.history.record == nil, self.flow.sent > 0 else { return self.end(.paused) }
@@ -16,12 +15,35 @@ extension UploadMachine {
         }
     }
 
-    /// Whether a request that must not be repeated may have been processed (RFC 9110 §9.2.2).
-    private func mayBeProcessed(_ exchange: Exchange) -> Bool {
-        guard exchange.isConnected, !exchange.request.step.isRepeatable, !exchange.request.isRewritten,
-            self.history.record == nil, self.isWhole(exchange)
-        else { return false }
-        return exchange.head.map { (200..<300).contains($0.status) } ?? true
+    /// Whether a request that must not be repeated was sent, and its protocol cannot determine whether it was processed
+    /// (RFC 9110 §9.2.2).
+    private var mayBeProcessed: Bool { self.unrepeatable == .sent && self.history.record == nil }
+
+    /// Whether all the content of the request that was sent last, or before a redirect, has been sent.
+    private var isWholeSent: Bool {
+        guard case .requesting(let exchange) = self.phase, !exchange.request.isRewritten else { return true }
+        return self.isWhole(exchange) && exchange.head.map { (200..<300).contains($0.status) } ?? true
+    }
+
+    /// The note that a request must not be repeated is removed.
+    package mutating func noteWithdrawn() -> [Action] {
+        guard case .withdrawingNote(let outcome) = self.phase else { return [] }
+        var actions: [Action] = []
+        self.leave(outcome, &actions)
+        return actions
+    }
+
+    /// Whether a run that ends this way must not leave a note: its request was not sent, or not completely and the user
+    /// ended it.
+    private func withdrawsNote(_ outcome: Outcome) -> Bool {
+        guard self.plan.notesUnrepeatable else { return false }
+        switch (self.unrepeatable, outcome) {
+        case (.none, _), (_, .finished), (_, .failed), (_, .cancelled(keeping: false)): return false
+        case (.prepared, _): return true
+        case (.sent, .paused), (.sent, .cancelled):
+            return !self.history.mayBeProcessed && self.history.record == nil && !self.plan.isStream
+        case (.sent, .retry), (.sent, .stopped): return false
+        }
     }
 
     /// The caller or the content ended the run.
@@ -79,6 +101,11 @@ extension UploadMachine {
         actions.reserveCapacity(3)
         if case .requesting(let exchange) = self.phase { actions.append(.cancel(exchange.id)) }
         if let slot = self.slot.take() { actions.append(.releaseConnection(slot)) }
+        if self.withdrawsNote(outcome) {
+            self.unrepeatable = .none
+            self.phase = .withdrawingNote(outcome)
+            return actions + [.withdrawNote]
+        }
         switch outcome {
         case .failed(let failure) where self.mayHaveChanged:
             self.phase = .failing(failure)
@@ -175,10 +202,7 @@ extension UploadMachine {
         if failure.evidence?.cause == .errors { failure.evidence?.peer = exchange.request.url.origin }
         // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can
         // determine that.
-        let request = exchange.request
-        if exchange.isConnected, !request.step.isRepeatable, !request.isRewritten, self.history.record == nil {
-            failure.isRetryable = false
-        }
+        if self.mayBeProcessed { failure.isRetryable = false }
         if self.isSpent, failure.isRetryable {
             failure.isRetryable = false
             failure.message += "; its source cannot be read again"

@@ -8,6 +8,8 @@ extension UploadMachine {
             case .collection: self.plan.collection ?? self.plan.url
             case .resource(let url): url
             }
+        var step = step
+        if self.plan.mayBeRepeated { step.isRepeatable = true }
         return self.launch(Boxed(Request(step: step, url: url)))
     }
 
@@ -36,9 +38,10 @@ extension UploadMachine {
     }
 
     private mutating func prepare(_ request: Boxed<Request>) -> [Action] {
-        guard !request.step.isRepeatable, !request.isRewritten, self.plan.notesUnrepeatable else {
-            return self.computeChecksum(request)
-        }
+        guard !request.step.isRepeatable, !request.isRewritten else { return self.computeChecksum(request) }
+        // It is sent again only after a response that refused it.
+        self.unrepeatable = .prepared
+        guard self.plan.notesUnrepeatable else { return self.computeChecksum(request) }
         self.phase = .notingUnrepeatable(request)
         return [.noteUnrepeatable]
     }
@@ -211,6 +214,8 @@ extension UploadMachine {
 
     private mutating func progress(_ now: Int64, _ reports: Bool) -> [Action] {
         let bytes = self.position
+        // The first report has a rate, too.
+        if self.window.isEmpty { self.window.record(max(0, bytes - self.flow.sent), at: self.startedAt) }
         self.window.record(bytes, at: now)
         guard reports, bytes != self.reported else { return [] }
         self.reported = bytes

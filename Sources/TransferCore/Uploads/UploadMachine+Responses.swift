@@ -5,6 +5,7 @@ extension UploadMachine {
     package mutating func connected(_ id: Int, now: Int64) {
         guard var exchange = self.exchange(id) else { return }
         exchange.isConnected = true
+        if self.unrepeatable == .prepared { self.unrepeatable = .sent }
         self.flow.lastActivity = now
         self.phase = .requesting(exchange)
     }

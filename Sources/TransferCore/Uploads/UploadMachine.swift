@@ -18,6 +18,8 @@ package struct UploadMachine: Sendable {
         case waitingForConnection(Boxed<Request>)
         case notingUnrepeatable(Boxed<Request>)
         case computingChecksum(Boxed<Request>)
+        /// The run ends when the note that its request must not be repeated is removed: the request was not sent.
+        indirect case withdrawingNote(Outcome)
         case requesting(Exchange)
         /// A request has ended; the next step is decided in the same event.
         case betweenRequests
@@ -29,6 +31,16 @@ package struct UploadMachine: Sendable {
         /// The upload failed; the content is checked for changes.
         indirect case failing(TransferFailure)
         case ended
+    }
+
+    /// The state of a request that must not be repeated.
+    enum Unrepeatable: Sendable {
+        /// There is none.
+        case none
+        /// It is about to be sent; its note, if notes are made, is or will be on disk.
+        case prepared
+        /// It is sent, and not refused with a response.
+        case sent
     }
 
     /// One of the protocol's requests, including its redirects, challenges and repetitions.
@@ -123,6 +135,7 @@ package struct UploadMachine: Sendable {
     /// The number of the last request.
     var requestID = 0
     var writes = 0
+    var unrepeatable = Unrepeatable.none
     var window = RateWindow()
     var speed = SpeedWatch()
     var reported: Int64 = -1
@@ -162,7 +175,7 @@ package struct UploadMachine: Sendable {
     /// Whether the run has ended, or ends when its content has been checked.
     package var isEnding: Bool {
         switch self.phase {
-        case .confirming, .failing, .ended: true
+        case .withdrawingNote, .confirming, .failing, .ended: true
         default: false
         }
     }
@@ -194,19 +207,13 @@ package struct UploadMachine: Sendable {
         remedy: "upload from a file"
     )
 
-    private static let mayBeProcessed = TransferFailure(
-        .cannotResume,
-        "the request was interrupted after all its content was sent, and the server may have processed it",
-        remedy: "check the server before sending it again"
-    )
-
     // MARK: Opening
 
     /// The run starts.
     package mutating func began() -> [Action] {
         guard case .idle = self.phase else { return [] }
         if self.isSpent { return [.reportStart] + self.end(.failed(Self.cannotRepeat)) }
-        if self.history.mayBeProcessed { return [.reportStart] + self.end(.failed(Self.mayBeProcessed)) }
+        if self.history.mayBeProcessed { return [.reportStart] + self.end(.failed(.mayBeProcessed)) }
         self.phase = .openingContent
         return [.reportStart, .openContent]
     }

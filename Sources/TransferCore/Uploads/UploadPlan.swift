@@ -21,6 +21,8 @@ package struct UploadPlan: Sendable {
     package var hasJournal = false
     /// The caller's record of an upload to resume; the journal's takes precedence.
     package var record: UploadRecord?
+    /// Whether every request may be repeated, also by a method that is not idempotent.
+    package var mayBeRepeated = false
     /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false
     /// Whether the upload has a policy for redirects, challenges and responses.

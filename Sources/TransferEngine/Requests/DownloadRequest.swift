@@ -50,6 +50,11 @@ package struct DownloadRequest: Sendable {
     /// How a cache in front of the network is used; `nil` does not use it.
     package var cachePolicy: CachePolicy?
 
+    /// Called on a `BlockingPool` before a request that must not be repeated; see ``UploadRequest/noteUnrepeatable``.
+    package var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
+    /// Called on a `BlockingPool` when that request was not sent; removes the note.
+    package var withdrawNote: (@Sendable () -> Void)?
+
     /// The policy hooks for requests and responses, or `nil`.
     package var policy: (any TransferPolicy)?
 
@@ -155,6 +160,8 @@ package struct DownloadOptions: Sendable {
     package var destination: Destination = .file
     /// Header fields for every request, `User-Agent` included; those private to the origin are not sent to another one.
     package var fields: [(String, String)] = []
+    /// Whether requests may be repeated although their method is not idempotent (RFC 9110 §9.2.2).
+    package var mayBeRepeated = false
     /// The priority: transfers of a higher one start first.
     package var priority: Priority = .normal
     /// The rate limit in bytes per second, or `nil`.

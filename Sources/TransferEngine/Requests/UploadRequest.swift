@@ -38,6 +38,9 @@ package struct UploadRequest: Sendable {
     /// When it returns, the note must survive the death of the process. If it throws, the upload fails.
     package var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
 
+    /// Called on a `BlockingPool` when that request was not sent; removes the note.
+    package var withdrawNote: (@Sendable () -> Void)?
+
     /// Receives the body of the response; `nil` discards it.
     package var receiver: (any AnswerReceiver)?
 
@@ -85,7 +88,7 @@ package struct UploadRequest: Sendable {
     /// The same for a content of a known length.
     func mayProbe(length: Int64) -> Bool {
         guard case .parts = self.content, length <= Self.longestProbe else { return false }
-        return RequestMethod.isIdempotent(self.method) || self.way != .plain
+        return RequestMethod.isIdempotent(self.method) || self.way != .plain || self.options.mayBeRepeated
     }
 
     private static let longestProbe: Int64 = 1 << 20

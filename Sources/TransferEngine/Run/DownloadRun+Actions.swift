@@ -147,7 +147,18 @@ extension DownloadRun {
             return state.file
         }
         guard let file else { return }
-        if plan.waitsForClosing || (plan.overlap != nil && self.readsOverlapFromDisk) {
+        let isRepeatable = self.options.mayBeRepeated || RequestMethod.isIdempotent(plan.method)
+        if let note = self.request.noteUnrepeatable, !isRepeatable {
+            self.state.withLock { $0.isNoted = true }
+            self.line.run {
+                do throws(StorageError) {
+                    try note()
+                } catch {
+                    return self.failed(error)
+                }
+                self.transport.execute(onLane: plan.lane) { self.start(exchange) }
+            }
+        } else if plan.waitsForClosing || (plan.overlap != nil && self.readsOverlapFromDisk) {
             self.line.run {
                 do throws(StorageError) {
                     if let overlap = plan.overlap { exchange.expected = try self.read(overlap, from: file) }
@@ -289,13 +300,24 @@ extension DownloadRun {
 
     private func closeFile(_ ending: DownloadEnding) {
         // A running operation may be creating or writing the file; it must end first.
-        if self.isLineBusy || self.blocks(ending.file) {
+        let withdraw = self.withdrawal(of: ending.outcome)
+        if self.isLineBusy || self.blocks(ending.file) || withdraw != nil {
             self.line.run {
                 self.closeFileNow(ending)
+                withdraw?()
                 self.ended(ending.outcome)
             }
         } else {
             self.ended(ending.outcome)
+        }
+    }
+
+    /// Removes the note of a request that must not be repeated, if it was not sent.
+    private func withdrawal(of outcome: RunOutcome) -> (@Sendable () -> Void)? {
+        let isUnneeded = self.state.withLock { $0.isNoted && !$0.machine.hasSentUnrepeatable }
+        switch outcome {
+        case .finished, .failed, .cancelled(keeping: false): return nil
+        case .retry, .paused, .stopped, .cancelled: return isUnneeded ? self.request.withdrawNote : nil
         }
     }
 

@@ -32,6 +32,8 @@ final class DownloadRun: TransferRun {
         var performers = 0
         /// Whether a response was received, and whether that was reported to the engine.
         var response = FirstResponse.none
+        /// Whether a note was made that a request must not be repeated.
+        var isNoted = false
         /// Runs the blocking operations, one at a time; most small files need none.
         var line: OperationLine?
         /// The outcome, from when everything is closed until it is reported.
@@ -114,6 +116,8 @@ final class DownloadRun: TransferRun {
     var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.machine.position } }
 
     func begin() { self.handle { $0.began(self.now) } }
+
+    func stopAfterRequest() { self.handle { $0.stoppedAfterRequest() } }
 
     func interrupt(_ outcome: RunOutcome) { self.handle { $0.interrupted(outcome) } }
 
@@ -240,6 +244,7 @@ extension DownloadTerms {
         self.stallTimeout = options.stallTimeout.inNanoseconds
         self.totalTimeout = options.totalTimeout.inNanoseconds
         self.durable = options.durable
+        self.mayBeRepeated = options.mayBeRepeated
         self.reportDigest = options.reportDigest
         self.keepBad = options.keepBad
         self.hasRefresher = options.refresher != nil

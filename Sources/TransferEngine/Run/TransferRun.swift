@@ -20,6 +20,9 @@ protocol TransferRun: AnyObject, Sendable {
     /// Returns immediately; `runEnded` is called when the run has ended.
     func interrupt(_ outcome: RunOutcome)
 
+    /// Stops the run as ``interrupt(_:)`` does, or when its request has ended if that must not be repeated.
+    func stopAfterRequest()
+
     /// Performs the periodic work, such as timeouts and progress events.
     func tick(_ now: Int64)
 

@@ -25,6 +25,7 @@ extension UploadRequest {
         if case .stream = self.content { plan.isStream = true }
         plan.hasJournal = self.journal != nil
         plan.record = self.record
+        plan.mayBeRepeated = self.options.mayBeRepeated
         plan.notesUnrepeatable = self.noteUnrepeatable != nil
         plan.hasPolicy = self.policy != nil
         plan.answerLimit = self.answerLimit ?? (self.receiver == nil ? Self.unreadAnswerLimit : nil)

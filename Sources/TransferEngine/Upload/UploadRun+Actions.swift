@@ -14,6 +14,12 @@ extension UploadRun {
         case .waitForConnection(let origin): self.waitForConnection(origin)
         case .releaseConnection(let origin): self.host.releaseConnection(origin, of: self.transfer.id)
         case .noteUnrepeatable: self.noteUnrepeatable()
+        case .withdrawNote:
+            let withdraw = self.request.withdrawNote
+            self.line.run {
+                withdraw?()
+                self.applyOnLane { $0.noteWithdrawn() }
+            }
         case .computeDigest(let algorithm, let range): self.computeDigest(algorithm, range)
         case .send(let request): self.send(request)
         case .cancel(let id): self.cancel(id)

@@ -91,6 +91,8 @@ final class UploadRun: TransferRun {
 
     func begin() { self.apply { $0.began() } }
 
+    func stopAfterRequest() { self.applyOnLane { $0.interrupted(by: .stoppedAfterRequest) } }
+
     func interrupt(_ outcome: RunOutcome) {
         let reason: UploadMachine.Interruption
         switch outcome {

@@ -188,6 +188,94 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
+    /// A POST whose request the server has, and whose response waits for a gate.
+    private func posting(
+        _ directory: TemporaryDirectory,
+        _ server: ScriptedServer,
+        _ options: [String: String] = [:]
+    ) async throws -> (CoreHarness, GID) {
+        let harness = try await CoreHarness(directory)
+        let path = try self.file(harness, 10)
+        let options = options.merging(["method": "POST"]) { own, _ in own }
+        let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("f"), options)
+        await server.waitForRequests(1)
+        return (harness, id)
+    }
+
+    @Test("A daemon that stops completes a POST first, while a second stop ends it", arguments: [false, true])
+    func completedFirst(_ isForced: Bool) async throws {
+        let (directory, gate) = (try TemporaryDirectory(), Gate())
+        let server = try await CoreRunningTests.gated(gate)
+        let (first, id) = try await self.posting(directory, server)
+        first.core.stop(isForced: false)
+        try await first.events.wait(forLine: "requests that must not be repeated")
+        if isForced { first.core.stop(isForced: true) } else { gate.open() }
+        await first.core.waitUntilStopped()
+        gate.open()
+        let second = try await CoreHarness(directory)
+        if isForced { try await second.events.wait("failed \(id)") }
+        let record = try await second.core.record(id)
+        #expect(record.state == (isForced ? .failed : .finished))
+        #expect(isForced == (record.failure?.message.contains("POST was interrupted") ?? false))
+        #expect(server.requests.count == 1)
+        await second.stop()
+    }
+
+    @Test("A POST that may be repeated is sent again by the next daemon, with the same fields")
+    func permitted() async throws {
+        let (directory, gate) = (try TemporaryDirectory(), Gate())
+        let server = try await CoreRunningTests.gated(gate)
+        let options = ["may-be-repeated": "true", "header": "Idempotency-Key: \"k\""]
+        let (first, id) = try await self.posting(directory, server, options)
+        await first.stop()
+        gate.open()
+        let second = try await CoreHarness(directory)
+        try await second.events.wait("finished \(id)")
+        #expect(server.requests.map { $0["Idempotency-Key"] } == ["\"k\"", "\"k\""])
+        await second.stop()
+    }
+
+    @Test("A download by POST is treated alike: completed, noted, and not repeated after a kill")
+    func download() async throws {
+        let (directory, gate) = (try TemporaryDirectory(), Gate())
+        let server = try await CoreRunningTests.gated(gate)
+        let first = try await CoreHarness(directory)
+        let id = try await first.add(server.text("f"), ["method": "POST", "body": "YQ=="])
+        await server.waitForRequests(1)
+        #expect(UploadNotes(stateDirectory: directory.path).isBegun(id))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await first.stop() }
+            group.addTask {
+                try? await first.events.wait(forLine: "requests that must not be repeated")
+                first.core.stop(isForced: true)
+            }
+        }
+        let second = try await CoreHarness(directory)
+        try await second.events.wait("failed \(id)")
+        #expect(server.requests.count == 1)
+        gate.open()
+        try await second.core.perform(.retry, on: .ids([id]))
+        try await second.events.wait("finished \(id)")
+        #expect(server.requests.count == 2)
+        await second.stop()
+    }
+
+    @Test("A POST that was never connected leaves no note, and survives the daemon")
+    func neverSent() async throws {
+        let directory = try TemporaryDirectory()
+        let port = try RefusingPort()
+        let first = try await CoreHarness(directory)
+        let path = try self.file(first, 10)
+        let id = try await self.add(first, UploadSource([.file(path)]), to: port.text("f"), ["method": "POST"])
+        try await first.events.wait(forLine: "127.0.0.1:\(port.port) is held")
+        #expect(!UploadNotes(stateDirectory: directory.path).isBegun(id))
+        await first.stop()
+        let second = try await CoreHarness(directory)
+        try await second.events.wait(forLine: "127.0.0.1:\(port.port) is held")
+        #expect(try await second.core.record(id).state != .failed)
+        await second.stop()
+    }
+
     @Test(
         "Removal with the partial upload is reported to the server, whether it runs or is paused",
         arguments: [true, false]

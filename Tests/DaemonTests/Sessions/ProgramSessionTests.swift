@@ -2,7 +2,9 @@
 import TransferCore
 import Control
 import Martlet
+import Synchronization
 import Testing
+import TransferEngine
 import TransferTesting
 
 @testable import Daemon
@@ -122,6 +124,39 @@ struct ProgramSessionTests {
         }
     }
 
+    @Test("A transfer of an unreachable host waits, with the reason, and ends by its resource timeout")
+    func unreachable() async throws {
+        let bench = try await SessionBench()
+        let port = try RefusingPort()
+        var configuration = bench.configuration
+        configuration.retries = .none
+        configuration.resourceTimeout = .seconds(2)
+        let observer = Waits()
+        let session = try await TransferSession.open(configuration, delegate: observer)
+        let task = try session.downloadTask(for: port.text("f"), to: .file(bench.harness.directory.path("f")))
+        task.resume()
+        await observer.gate.wait()
+        #expect(observer.first.withLock { $0?.kind } == .host)
+        do {
+            _ = try await task.value
+            Issue.record("a refused download succeeded")
+        } catch {
+            #expect((error as? TransferError)?.code == .timeout, "\(error)")
+        }
+        await session.close()
+        await bench.stop()
+    }
+
+    @Test("The outage timeout of a session's configuration is its transfers'; without one it is the daemon's")
+    func outageTimeout() throws {
+        var configuration = SessionConfiguration.background(identifier: "s")
+        #expect(LaneSettings(session: configuration).downloads.outageTimeout == .seconds(86_400))
+        configuration.outageTimeout = .seconds(5)
+        #expect(LaneSettings(session: configuration).downloads.outageTimeout == .seconds(5))
+        configuration.outageTimeout = .zero
+        #expect(LaneSettings(session: configuration).downloads.outageTimeout == nil)
+    }
+
     @Test("The program's next run gets a failure for each command of the spool that the daemon refuses")
     func refused() async throws {
         let (directory, first) = (try TemporaryDirectory(), try TemporaryDirectory())
@@ -138,7 +173,15 @@ struct ProgramSessionTests {
         let session = try await TransferSession.open(bench.configuration)
         let task = try #require(await session.tasks().upload.first)
         await #expect(throws: TransferError.self) { try await task.value }
-        #expect(task.error?.message.contains("is-not-there") == true)
+        #expect(task.error?.message.contains("is-not-there") == true && task.error?.code == .file)
+        // The same from a daemon that runs.
+        let other = try session.uploadTask(
+            for: TransferRequest("http://127.0.0.1:9/"),
+            from: .file(directory.path("is-not-there"))
+        )
+        other.resume()
+        await #expect(throws: TransferError.self) { try await other.value }
+        #expect(other.error?.code == .file)
         await session.close()
         await bench.stop()
     }
@@ -158,6 +201,25 @@ struct ProgramSessionTests {
         try await session.handOver()
         let counts = bench.harness.core.counts
         #expect(counts.waiting + counts.active + counts.finished == 30)
+        await session.close()
+        await bench.stop()
+    }
+
+    @Test("A task whose end was not delivered yet has ended, and says so when it is printed")
+    func endedMeanwhile() async throws {
+        let server = try await Self.server(Gate())
+        let bench = try await SessionBench()
+        do {
+            let session = try TransferSession(configuration: bench.configuration)
+            try session.downloadTask(for: server.text("x"), to: .file(bench.harness.directory.path("files/x"))).resume()
+            try await session.handOver()
+            await session.close()
+        }
+        try await bench.harness.events.wait("finished")
+        let session = try await TransferSession.open(bench.configuration)
+        let task = try #require(await session.tasks().download.first)
+        #expect(task.state == .ended && "\(task)".contains(": ended, 2 of 2 bytes"), "\(task)")
+        #expect(try await task.value.size == 2)
         await session.close()
         await bench.stop()
     }
@@ -358,5 +420,16 @@ private final class Progress: TransferDelegate {
 private final class Failures: TransferDelegate {
     let gate = Gate()
 
-    func session(_ session: TransferSession, didFailWith error: TransferError) { self.gate.open() }
+    func sessionDidFail(_ session: TransferSession, with error: TransferError) { self.gate.open() }
+}
+
+/// Opens a gate at the first wait.
+private final class Waits: TransferDelegate {
+    let gate = Gate()
+    let first = Mutex<WaitReason?>(nil)
+
+    func task(_ task: TransferTask, waits reason: WaitReason) {
+        self.first.withLock { $0 = $0 ?? reason }
+        self.gate.open()
+    }
 }

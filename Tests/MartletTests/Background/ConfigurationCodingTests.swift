@@ -36,6 +36,7 @@ struct ConfigurationCodingTests {
         configuration.connectTimeout = .milliseconds(1500)
         configuration.requestTimeout = .seconds(7)
         configuration.resourceTimeout = .seconds(70)
+        configuration.outageTimeout = .seconds(80)
         configuration.retries.attempts = 9
         configuration.retries.statuses = [500, 599]
         configuration.tls.roots = .systemAnd(.file("/a/ca.pem"))
@@ -78,6 +79,7 @@ struct ConfigurationCodingTests {
         #expect(after.rateLimit == 1000)
         #expect(after.connectTimeout == .milliseconds(1500))
         #expect(after.requestTimeout == .seconds(7))
+        #expect(after.outageTimeout == .seconds(80))
         #expect(after.resourceTimeout == .seconds(70))
         #expect(after.retries == before.retries)
         #expect(after.tls == before.tls)

@@ -45,7 +45,7 @@ struct BlockedDelegateTests {
         }
     }
 
-    @Test("A queue finishes while the thread of its delegate waits for it, and every byte is delivered later")
+    @Test("The thread of a delegate that waits for a queue makes the delegate's calls, with every byte")
     func finishes() async throws {
         let server = try await Self.server(6 << 20)
         let serial = DispatchQueue(label: "the delegate's")
@@ -56,7 +56,7 @@ struct BlockedDelegateTests {
         queue.finishQueuing()
         queue.start()
         try await Self.on(serial) { try queue.waitUntilFinishedBlocking() }
-        await counter.finished.wait()
+        #expect(counter.hasFinished.withLock { $0 })
         #expect(counter.bytes.withLock { $0.values.map(\.self) } == Array(repeating: 6 << 20, count: 6))
         #expect(counter.wrong.withLock { $0 } == 0)
     }
@@ -75,6 +75,68 @@ struct BlockedDelegateTests {
             try queue.waitUntilFinishedBlocking()
         }
         #expect(queue.finishedCount == 20)
+    }
+
+    @Test("A wait includes every call of the delegates, wherever they are called", arguments: [true, false])
+    func includesCalls(_ isBlocking: Bool) async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        for round in 0..<50 {
+            let queue = try QueueTests.queue(limit: 3)
+            let (here, there) = (QueueObserver(), QueueObserver())
+            queue.addDelegate(here)
+            queue.addDelegate(there, on: .queue(DispatchQueue(label: "a delegate's")))
+            for number in 0..<3 { try queue.add(server.text("\(number)")) }
+            queue.finishQueuing()
+            queue.start()
+            if isBlocking {
+                try await onThread { try queue.waitUntilFinishedBlocking() }
+            } else {
+                try await queue.waitUntilFinished()
+            }
+            #expect(here.log.entries.last == "finished" && there.log.entries.last == "finished", "round \(round)")
+        }
+    }
+
+    @Test("A delegate's call that waits for its own queue makes the later calls", arguments: [true, false])
+    func ownCall(_ isOnQueue: Bool) async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let queue = try QueueTests.queue(limit: 2)
+        let (waiter, observer) = (Waiter(), QueueObserver())
+        queue.addDelegate(waiter, on: isOnQueue ? .queue(DispatchQueue(label: "the waiter's")) : .anyThread)
+        queue.addDelegate(observer)
+        for number in 0..<5 { try queue.add(server.text("\(number)")) }
+        queue.finishQueuing()
+        queue.start()
+        await waiter.log.wait(for: "returned")
+        // The call that waits, the others nested in it, and then its return.
+        #expect(waiter.log.entries == ["waits", "end", "end", "end", "end", "finished", "returned"])
+        #expect(observer.log.entries.last == "finished")
+        try await queue.waitUntilFinished()
+    }
+
+    @Test("The calls of a delegate that was removed meanwhile, and those in a context of the program's own, are made")
+    func ownContext() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let serial = DispatchQueue(label: "the program's")
+        let key = DispatchSpecificKey<Bool>()
+        serial.setSpecific(key: key, value: true)
+        let own = CallbackContext {
+            serial.async(execute: $0)
+        } isCurrent: {
+            DispatchQueue.getSpecific(key: key) ?? false
+        }
+        let queue = try QueueTests.queue()
+        let (leaver, observer) = (Leaver(), QueueObserver())
+        queue.addDelegate(leaver, on: own)
+        queue.addDelegate(observer, on: .queue(serial))
+        for number in 0..<3 { try queue.add(server.text("\(number)")) }
+        queue.finishQueuing()
+        try await Self.on(DispatchQueue(label: "its child", target: serial)) {
+            queue.start()
+            try queue.waitUntilFinishedBlocking()
+        }
+        #expect(leaver.log.entries == ["first"])
+        #expect(observer.log.entries.last == "finished")
     }
 
     @Test("A caller's timeout is heeded, and the queue continues")
@@ -131,7 +193,7 @@ struct BlockedDelegateTests {
 private final class Counter: TransferQueueDelegate {
     let bytes = Mutex<[Int: Int]>([:])
     let wrong = Mutex(0)
-    let finished = Gate()
+    let hasFinished = Mutex(false)
     private let pattern = TestPattern(seed: 3)
 
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8]) {
@@ -142,7 +204,7 @@ private final class Counter: TransferQueueDelegate {
         if self.pattern.bytes(Int64(offset)..<Int64(offset + bytes.count)) != bytes { self.wrong.withLock { $0 += 1 } }
     }
 
-    func queueDidFinish(_ queue: TransferQueue) { self.finished.open() }
+    func queueDidFinish(_ queue: TransferQueue) { self.hasFinished.withLock { $0 = true } }
 }
 
 /// Makes a blocking call with the first bytes of each task.
@@ -161,5 +223,33 @@ private final class Caller: TransferDelegate {
         guard self.known.withLock({ $0.insert(task.id).inserted }) else { return }
         let answer = try? self.session.dataBlocking(from: self.url)
         self.answers.withLock { $0.append(answer?.text ?? "failed") }
+    }
+}
+
+/// Waits for its own queue in its first call.
+private final class Waiter: TransferQueueDelegate {
+    let log = Log<String>()
+
+    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFinishWith data: DataResponse) {
+        guard self.log.entries.isEmpty else { return self.log.add("end") }
+        self.log.add("waits")
+        do {
+            try queue.waitUntilFinishedBlocking()
+            self.log.add("returned")
+        } catch {
+            self.log.add("\(error)")
+        }
+    }
+
+    func queueDidFinish(_ queue: TransferQueue) { self.log.add("finished") }
+}
+
+/// Removes itself in its first call.
+private final class Leaver: TransferQueueDelegate {
+    let log = Log<String>()
+
+    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFinishWith data: DataResponse) {
+        self.log.add("first")
+        queue.removeDelegate(self)
     }
 }

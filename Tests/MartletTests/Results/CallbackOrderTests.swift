@@ -121,7 +121,7 @@ struct CallbackOrderTests {
             switch event {
             case .response(let response): story.append("response \(response.status)")
             case .data(let bytes): body += bytes
-            case .progress, .sent, .resumed: break
+            case .progress, .sent, .resumed, .waiting: break
             case .finished(.data(let response)): story.append("finished \(response.body.count)")
             case .finished(.file), .failed: story.append("wrong")
             }
@@ -209,7 +209,7 @@ struct CallbackOrderTests {
             for await event in events {
                 switch event {
                 case .response(let response): story.append("response \(response.status)")
-                case .data, .progress, .sent, .resumed: break
+                case .data, .progress, .sent, .resumed, .waiting: break
                 case .finished: story.append("end")
                 case .failed(let error): story.append("failed \(error.code)")
                 }

@@ -62,6 +62,25 @@ struct ResumeDataTests {
         #expect(server.requests.last?["Range"] == "bytes=2097152-" && server.requests.last?["X-Own"] == "1")
     }
 
+    @Test("The partial file of another download is not in the resume data of one that fails without a response to resume")
+    func foreign() async throws {
+        var file = Self.whole
+        file.interruption = .stallAfter(2 << 20)
+        file.interruptedResponses = 1
+        let server = try await ScriptedServer.start { [file] request in
+            request.path == "/a" && request.targetIndex == 0 ? .file(file, request) : .response(404, text: "gone")
+        }
+        let harness = try Harness()
+        _ = try await self.cut(harness, server.text("a"), to: .file(harness.path("file")))
+        func resumeData(_ name: String) async throws -> ResumeData? {
+            try await failure {
+                try await harness.session.download(from: server.text(name), to: .file(harness.path("file")))
+            }.resumeData
+        }
+        #expect(try await resumeData("b") == nil)
+        #expect(try await resumeData("a")?.bytesReceived == 2 << 20)
+    }
+
     @Test("A download that continues reports so after its response and before its first progress")
     func reportsThatItContinues() async throws {
         let server = try await self.server()
@@ -79,7 +98,7 @@ struct ResumeDataTests {
             case .resumed(let offset, let expected): story.append("resumed \(offset) \(expected ?? -1)")
             case .progress: if story.last != "progress" { story.append("progress") }
             case .finished: story.append("end")
-            case .failed, .sent, .data: story.append("wrong")
+            case .failed, .sent, .data, .waiting: story.append("wrong")
             }
         }
         #expect(story == ["response 206", "resumed 2097152 4194304", "progress", "end"])

@@ -35,6 +35,43 @@ struct TaskFactsTests {
         #expect(server.requests[0].body.text == "12345")
     }
 
+    @Test("A server that always sends the same part, unasked, is reported with its status", arguments: [true, false])
+    func unaskedPart(_ isData: Bool) async throws {
+        let server = try await ScriptedServer.start { _ in
+            .response(206, [("Content-Range", "bytes 0-3/10")], text: "part")
+        }
+        let harness = try Harness { $0.retries = .none }
+        let error = try await failure {
+            if isData {
+                _ = try await harness.session.data(from: server.text("a"))
+            } else {
+                _ = try await harness.session.download(from: server.text("a"), to: .file(harness.path("f")))
+            }
+        }
+        #expect(error.status == 206 && error.code == .badResponse && !error.message.contains("without content"), "\(error)")
+    }
+
+    @Test("Every report of progress has a rate, the first and the last as well")
+    func rates() async throws {
+        let head = Reply.headBytes(200, [("Content-Length", "30000")])
+        let server = try await ScriptedServer.start { request in
+            request.path == "/small"
+                ? .response(200, text: "small")
+                : Reply([.head(head), .drip([UInt8](repeating: 1, count: 30_000), every: .microseconds(20))])
+        }
+        let harness = try Harness()
+        for name in ["small", "slow"] {
+            let observer = Observer()
+            let task = try harness.session.downloadTask(for: server.text(name), to: .file(harness.path(name)))
+            task.addDelegate(observer)
+            task.resume()
+            _ = try await task.value
+            await observer.waitForEnds()
+            let rates = observer.progress.entries.map(\.rate)
+            #expect(!rates.isEmpty && rates.allSatisfy { $0 > 0 }, "\(rates)")
+        }
+    }
+
     @Test("A download counts the bytes received and expected; progress adds up to the whole")
     func downloadCounts() async throws {
         let file = ServedFile(length: 3 << 20)

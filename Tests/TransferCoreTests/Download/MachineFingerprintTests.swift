@@ -38,12 +38,12 @@ struct MachineFingerprintTests {
         #expect(
             self.names(history) == [
                 "ranges", "sources", "restarts", "takesSingleResponse", "target", "name", "baseName", "diversion",
-                "isResponseDecided", "stream",
+                "isResponseDecided", "mayBeProcessed", "stream",
             ]
         )
         #expect(
             self.names(history.ranges) == [
-                "isProven", "isRefused", "omitsIfRange", "wantsOverlap", "isRequired", "malformed",
+                "isProven", "isUnasked", "isRefused", "omitsIfRange", "wantsOverlap", "isRequired", "malformed",
             ]
         )
         #expect(self.names(history.sources) == ["bad", "proven", "fallback", "freshLinks", "refreshes"])

@@ -165,7 +165,7 @@ struct AdmissionTests {
         stage.add()
         stage.starts()
         for _ in 1...10_000 {
-            _ = stage.machine.pause(other)
+            _ = stage.machine.pause(other, now: stage.now)
             _ = stage.machine.resume(other)
             stage.machine.setPriority(.high, of: other)
             stage.machine.setPriority(.normal, of: other)

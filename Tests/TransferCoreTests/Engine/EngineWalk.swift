@@ -101,6 +101,7 @@ struct EngineWalk {
         terms.isDurable = self.chance(30)
         terms.outageTimeout = self.chance(80) ? Int64.random(in: 0...20, using: &self.random) * 1_000_000_000 : nil
         terms.countsOutages = self.chance(20)
+        if self.chance(40) { terms.totalTimeout = Int64.random(in: 1...15, using: &self.random) * 1_000_000_000 }
         let id = self.machine.add(terms)
         self.added += 1
         self.check(id.rawValue == UInt64(self.added), "ids do not count up")
@@ -113,7 +114,8 @@ struct EngineWalk {
                 retries: terms.retries,
                 isDurable: terms.isDurable,
                 patience: terms.outageTimeout,
-                countsOutages: terms.countsOutages
+                countsOutages: terms.countsOutages,
+                total: terms.totalTimeout
             )
         )
         self.naive.wasAdded(self.naive.items.count - 1)
@@ -122,7 +124,7 @@ struct EngineWalk {
 
     private mutating func pause() {
         guard let item = self.pick({ _ in true }), let index = self.naive.index(item.id) else { return }
-        let verdict = self.machine.pause(TransferID(item.id))
+        let verdict = self.machine.pause(TransferID(item.id), now: self.naive.now)
         switch item.state {
         case .running where item.hasRun:
             if item.cancelKeeping == nil {
@@ -258,13 +260,14 @@ struct EngineWalk {
         self.naive.items[index].connections = []
         var tally = EngineMachine.Tally()
         tally.hasResponse = self.chance(self.isAway ? 5 : 40)
+        tally.duration = self.chance(30) ? Int64.random(in: 0...2_000_000_000, using: &self.random) : 0
         tally.kept = self.chance(20) ? Int64.random(in: 0...1000, using: &self.random) : 0
         let verdict = self.machine.runEnded(TransferID(item.id), result, tally, now: self.naive.now)
         self.seen[String(String(describing: verdict).prefix { $0 != "(" }), default: 0] += 1
         if case .refused(let refusal) = verdict {
             self.seen[String(String(describing: refusal).prefix { $0 != "(" }), default: 0] += 1
         }
-        let expected = self.naive.runEnded(item.id, result, kept: tally.kept, hasResponse: tally.hasResponse)
+        let expected = self.naive.runEnded(item.id, result, tally)
         guard let expected else {
             guard case .refused(.outage(let hold)) = verdict else {
                 return self.check(false, "the end of \(item.id) gave \(verdict), not a failure in an outage")
@@ -335,14 +338,16 @@ struct EngineWalk {
     /// Time passes; every timer fires at its time.
     private mutating func pass(_ delay: Int64) {
         let end = self.naive.now + delay
+        // Events are followed by their steps before time passes.
+        self.drain()
         while let time = self.timers.min(), time <= end, self.complaint == nil {
             if let index = self.timers.firstIndex(of: time) { self.timers.remove(at: index) }
-            self.naive.now = max(self.naive.now, time)
+            self.naive.pass(to: max(self.naive.now, time))
             self.machine.timeReached(time, now: self.naive.now)
             self.naive.timeReached()
             self.drain()
         }
-        self.naive.now = end
+        self.naive.pass(to: end)
     }
 
     private mutating func changeLimits() {
@@ -438,6 +443,7 @@ struct EngineWalk {
                 self.check(!self.isSyncStarted, "syncing started twice")
                 self.isSyncStarted = true
             case .expire(let id, let hold): self.expired(id.rawValue, hold)
+            case .runOut(let id, _): self.ranOut(id.rawValue)
             case .held(let hold): self.check(self.naive.now >= hold.since, "a hold begins in the future")
             case .released: break
             case .startTicking: break
@@ -450,6 +456,8 @@ struct EngineWalk {
                 self.check(wait == nil, "wait \(String(describing: wait)) was not resumed")
                 let left = self.naive.items.first { $0.isExpired && $0.state == .waiting }
                 self.check(left == nil, "\(left?.id ?? 0) waits although the outage lasted too long")
+                let late = self.naive.items.first { self.naive.hasRunOut($0) }
+                self.check(late == nil, "\(late?.id ?? 0) waits although its time has run out")
                 self.checkTimers()
                 return
             }
@@ -462,6 +470,13 @@ struct EngineWalk {
         let item = self.naive.items[index]
         self.check(item.isExpired && item.state == .waiting, "\(id) failed although it still waits")
         self.check(self.naive.now - hold.since >= item.patience ?? .max, "\(id) failed early")
+        self.naive.remove(index)
+    }
+
+    private mutating func ranOut(_ id: UInt64) {
+        guard let index = self.naive.index(id) else { return self.check(false, "\(id) failed twice") }
+        let hasRunOut = self.naive.hasRunOut(self.naive.items[index])
+        self.check(hasRunOut, "\(id) failed although it has time left")
         self.naive.remove(index)
     }
 
@@ -496,6 +511,10 @@ struct EngineWalk {
         for item in self.naive.items {
             if case .retrying(let time) = item.state {
                 self.check(earliest <= time, "no timer for the attempt of \(item.id)")
+            }
+            if self.naive.isTimed(item), case .held(let until) = self.naive.permission(item.host) {
+                let end = self.naive.now + item.total - item.active
+                self.check(until ?? .max < end || earliest <= end, "no timer for the limit of \(item.id)")
             }
             if item.state == .waiting, self.naive.places(item.host) > 0,
                 case .held(let until?) = self.naive.permission(item.host)

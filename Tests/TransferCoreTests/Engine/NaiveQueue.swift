@@ -15,6 +15,10 @@ struct NaiveQueue {
         /// How long it waits out an outage.
         var patience: Int64?
         var countsOutages = false
+        /// The time for its attempts, the time between them, and the waits for its held host; 0 for no limit.
+        var total: Int64 = 0
+        /// How much of it has passed.
+        var active: Int64 = 0
         /// The target that its run probes: a host or "" for the network.
         var probe: String?
         /// Whether it must be reported as failed because of an outage.
@@ -103,6 +107,23 @@ struct NaiveQueue {
     init(limit: Int, perHost: Int?) {
         self.limit = limit
         self.perHost = perHost
+    }
+
+    /// Time passes, without an event.
+    mutating func pass(to time: Int64) {
+        for index in self.items.indices where self.isTimed(self.items[index]) {
+            guard case .held(let until) = self.permission(self.items[index].host) else { continue }
+            self.items[index].active += max(0, min(time, until ?? .max) - self.now)
+        }
+        self.now = time
+    }
+
+    /// Whether the time of a transfer passes while its host is held.
+    func isTimed(_ item: Item) -> Bool { item.total > 0 && item.attempts > 0 && item.state == .waiting }
+
+    /// Whether a waiting transfer fails because its time has run out.
+    func hasRunOut(_ item: Item) -> Bool {
+        self.isTimed(item) && item.active >= item.total
     }
 
     func index(_ id: UInt64) -> Int? { self.items.firstIndex { $0.id == id } }
@@ -308,6 +329,11 @@ struct NaiveQueue {
         let ceiling = min(500_000_000 << item.failures, 30_000_000_000)
         var delay = 50_000_000 + Int64(Double(ceiling - 50_000_000) * failure.jitter)
         if let retryAfter = failure.retryAfter { delay = max(retryAfter * 1_000_000_000, least) }
+        self.items[index].active += delay
+        if item.total > 0, self.items[index].active >= item.total {
+            self.remove(index)
+            return .refused(.outOfTime)
+        }
         if failure.isThrottled {
             self.throttles[item.host, default: [:]] = (self.throttles[item.host] ?? [:]).filter { $0.value > self.now }
             self.throttles[item.host]?[item.id] = self.now + delay
@@ -449,6 +475,10 @@ struct NaiveQueue {
         if isProbe, outage.isBroken, !item.countsOutages, item.failures + 1 < item.retries {
             self.items[index].failures += 1
         }
+        if item.total > 0, item.active >= item.total {
+            self.remove(index)
+            return .refused(.outOfTime)
+        }
         self.enterLine(index, atFront: !outage.isBroken)
         let next = self.network?.next ?? outage.next
         let isProbing = self.network == nil && outage.prober != nil
@@ -458,10 +488,12 @@ struct NaiveQueue {
     /// The verdict that a run's end must lead to.
     ///
     /// `nil` stands for a failure because an outage lasted too long.
-    mutating func runEnded(_ id: UInt64, _ result: EngineMachine.RunResult, kept: Int64, hasResponse: Bool)
+    mutating func runEnded(_ id: UInt64, _ result: EngineMachine.RunResult, _ tally: EngineMachine.Tally)
         -> EngineMachine.Verdict?
     {
         guard let index = self.index(id) else { return .unchanged }
+        let (kept, hasResponse) = (tally.kept, tally.hasResponse)
+        self.items[index].active += tally.duration
         let item = self.items[index]
         self.items[index].hasRun = false
         self.endAwaiting(index, hasResponse: hasResponse)

@@ -86,7 +86,7 @@ struct ResponseOutageWalk {
         let id = TransferID(UInt64.random(in: 1...60, using: &self.random))
         guard self.stage.machine.state(of: id) != .running else { return }
         switch Int.random(in: 0..<6, using: &self.random) {
-        case 0: _ = self.stage.machine.pause(id)
+        case 0: _ = self.stage.machine.pause(id, now: self.stage.now)
         case 1, 2: _ = self.stage.machine.resume(id)
         case 3: _ = self.stage.machine.cancel(id, keeping: true)
         case 4: self.stage.machine.setPriority(.high, of: id)

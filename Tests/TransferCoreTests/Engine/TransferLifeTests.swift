@@ -11,7 +11,7 @@ struct TransferLifeTests {
         stage.starts()
         switch state {
         case "paused":
-            _ = stage.machine.pause(TransferID(1))
+            _ = stage.machine.pause(TransferID(1), now: stage.now)
             stage.end(1, .paused)
         case "retrying": stage.end(1, MachineStage.late)
         case "ended": stage.end(1)
@@ -47,7 +47,7 @@ struct TransferLifeTests {
             let id = TransferID(1)
             let verdict =
                 switch row.command {
-                case "pause": stage.machine.pause(id)
+                case "pause": stage.machine.pause(id, now: stage.now)
                 case "resume": stage.machine.resume(id)
                 default: stage.machine.cancel(id, keeping: false)
                 }
@@ -95,7 +95,7 @@ struct TransferLifeTests {
             let id = TransferID(1)
             for command in row.commands {
                 switch command {
-                case "p": _ = stage.machine.pause(id)
+                case "p": _ = stage.machine.pause(id, now: stage.now)
                 case "r": _ = stage.machine.resume(id)
                 default: _ = stage.machine.cancel(id, keeping: command == "k")
                 }
@@ -109,7 +109,7 @@ struct TransferLifeTests {
     @Test("a command does not outlive the run that it was given to")
     func spentWish() {
         var stage = self.stage(in: "running")
-        _ = stage.machine.pause(TransferID(1))
+        _ = stage.machine.pause(TransferID(1), now: stage.now)
         stage.end(1, MachineStage.late)
         _ = stage.machine.resume(TransferID(1))
         stage.starts()
@@ -285,7 +285,7 @@ struct TransferLifeTests {
         #expect(second == .unsynced && skipped == .finished && nothing.isEmpty)
         #expect(stage.machine.runningCount == 3 && stage.machine.runCount == 1)
         // The run is over: commands come too late.
-        #expect(stage.machine.pause(TransferID(1)) == .unchanged)
+        #expect(stage.machine.pause(TransferID(1), now: stage.now) == .unchanged)
         #expect(stage.machine.cancel(TransferID(1), keeping: false) == .unchanged)
         let group = stage.machine.takeGroup()
         #expect(group == 2)
@@ -391,7 +391,7 @@ struct TransferLifeTests {
         stage.machine.fileReleased(id, since: 1)
         #expect(stage.machine.awaitsFile(id, since: 2) && stage.starts().isEmpty)
         // It is paused, and the release comes too late.
-        #expect(stage.machine.pause(id) == .paused)
+        #expect(stage.machine.pause(id, now: stage.now) == .paused)
         stage.machine.fileReleased(id, since: 2)
         #expect(stage.state(1) == .paused && stage.starts().isEmpty)
         #expect(stage.machine.resume(id) == .waiting)

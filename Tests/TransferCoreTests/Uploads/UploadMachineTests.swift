@@ -112,6 +112,7 @@ private struct Bench {
         case .waitForConnection(let origin): "wait \(origin.host)"
         case .releaseConnection(let origin): "release \(origin.host)"
         case .noteUnrepeatable: "note unrepeatable"
+        case .withdrawNote: "withdraw note"
         case .computeDigest(let algorithm, let range): "digest \(algorithm) \(range)"
         case .send(let request):
             "\(request.method) \(request.url.path)" + (request.content.map { " \($0)" } ?? "")
@@ -342,6 +343,69 @@ struct UploadMachineTests {
             let actions = bench.words(bench.machine.unrepeatableNoted(error))
             #expect(actions == (error == nil ? ["POST /f \(self.whole)"] : ["release host", "failed"]))
         }
+    }
+
+    @Test("the note of a POST that was not sent is removed before the run ends, however it ends")
+    func withdrawn() throws {
+        let plan = try self.plan { plan in
+            plan.method = "POST"
+            plan.notesUnrepeatable = true
+        }
+        for (reason, end) in [
+            (nil, "retry"), (.stopped, "stopped"), (.stoppedAfterRequest, "stopped"), (.paused, "paused"),
+            (.cancelled(keeping: true), "kept"),
+        ] as [(UploadMachine.Interruption?, String)] {
+            for isNoted in [false, true] where isNoted || reason != nil {
+                var bench = Bench(plan)
+                _ = bench.open()
+                if isNoted { _ = bench.words(bench.machine.unrepeatableNoted(nil)) }
+                let actions = reason.map { bench.words(bench.machine.interrupted(by: $0)) } ?? bench.fail()
+                #expect(actions.last == "withdraw note" && bench.endings.isEmpty, "\(actions)")
+                // A note that was being written comes first, and an interruption has its effect in the engine.
+                #expect(bench.words(bench.machine.unrepeatableNoted(nil)) == [])
+                #expect(bench.words(bench.machine.interrupted(by: .stopped)) == [])
+                #expect(bench.words(bench.machine.noteWithdrawn()) == [end])
+            }
+        }
+    }
+
+    @Test("a queue that stops waits for a POST that was sent, and for no other request")
+    func completed() throws {
+        for (method, isConnected, isAwaited) in [("POST", true, true), ("POST", false, false), ("PUT", true, false)] {
+            var bench = Bench(try self.plan { $0.method = method })
+            _ = bench.open()
+            if isConnected { bench.connect() }
+            let actions = bench.words(bench.machine.interrupted(by: .stoppedAfterRequest))
+            #expect(actions.isEmpty == isAwaited, "\(actions)")
+            guard isAwaited else { continue }
+            bench.send(Bench.length)
+            _ = bench.respond(201)
+            #expect(bench.check().last == "finished")
+        }
+    }
+
+    @Test("a POST that may be repeated is sent again, and needs no note")
+    func permitted() throws {
+        var bench = Bench(
+            try self.plan { plan in
+                plan.method = "POST"
+                plan.notesUnrepeatable = true
+                plan.mayBeRepeated = true
+            }
+        )
+        #expect(bench.open() == ["POST /f \(self.whole)"])
+        bench.send(Bench.length)
+        #expect(bench.fail() == ["release host", "retry"])
+    }
+
+    @Test("a POST is not sent again after it was redirected to a GET that broke")
+    func rewritten() throws {
+        var bench = Bench(try self.plan { $0.method = "POST" })
+        _ = bench.open()
+        bench.send(Bench.length)
+        _ = bench.respond(303, ["Location": "/done"])
+        bench.connect()
+        #expect(bench.fail() == ["release host", "failed"])
     }
 
     @Test("a closed pooled connection: one repetition, of a repeatable request, not of a stream")

@@ -44,6 +44,7 @@ private struct UploadWorld {
         case journalWrite(UploadRecord, Int?)
         case journalRemoval
         case note
+        case withdrawal
         case digest(Range<Int64>)
     }
 
@@ -83,6 +84,8 @@ private struct UploadWorld {
     /// Whether the server may have processed a request that must not be repeated.
     var mayBeProcessed = false
     var isNoted = false
+    /// Whether a request was connected since the note was made.
+    var isNoteUsed = false
     /// The offset last reported for a resource.
     var reported: [String: Int64] = [:]
     var terminated: Set<String> = []
@@ -99,6 +102,7 @@ private struct UploadWorld {
         plan.hasPolicy = Bool.random(using: &generator)
         plan.method = Bool.random(using: &generator) ? "PUT" : "POST"
         plan.notesUnrepeatable = plan.method == "POST"
+        plan.mayBeRepeated = plan.method == "POST" && Int.random(in: 0..<8, using: &generator) == 0
         plan.expectsFrom = Bool.random(using: &generator) ? 1 : nil
         plan.checksum = Int.random(in: 0..<4, using: &generator) == 0 ? .sha256 : nil
         plan.retryStatuses = [503]
@@ -164,7 +168,12 @@ private struct UploadWorld {
         case .readJournal: self.pending.append(.journalRead)
         case .writeJournal(let record, let number): self.pending.append(.journalWrite(record, number))
         case .removeJournal: self.pending.append(.journalRemoval)
-        case .noteUnrepeatable: self.pending.append(.note)
+        case .noteUnrepeatable:
+            self.pending.append(.note)
+            self.isNoteUsed = false
+        case .withdrawNote:
+            self.require(!self.mayBeProcessed, "the note of a request that may have been processed was removed")
+            self.pending.append(.withdrawal)
         case .computeDigest(_, let range): self.pending.append(.digest(range))
         case .waitForConnection(let origin): self.waiting.append(origin)
         case .releaseConnection(let origin):
@@ -238,6 +247,11 @@ private struct UploadWorld {
             if !keeping, let record = self.journal, !record.isVoid {
                 self.require(self.terminated.contains(record.resource), "a cancelled upload was not deleted")
             }
+        case .retry, .paused, .stopped:
+            self.require(!self.isNoted || self.isNoteUsed, "a note was left of a request that was not sent")
+        }
+        switch outcome {
+        case .failed, .finished, .cancelled: break
         case .retry:
             guard self.budget.failed(retryAfter: nil, jitter: 0) != nil else {
                 self.isOver = true
@@ -298,6 +312,9 @@ private struct UploadWorld {
         case .note:
             self.isNoted = true
             if reports { self.apply(self.machine.unrepeatableNoted(nil)) }
+        case .withdrawal:
+            self.isNoted = false
+            if reports { self.apply(self.machine.noteWithdrawn()) }
         case .digest:
             let digest = [UInt8](repeating: UInt8(self.openVersion & 0xFF), count: 32)
             if reports { self.apply(self.machine.digestComputed(.success(digest))) }
@@ -373,6 +390,7 @@ private struct UploadWorld {
         guard wire.isConnected else {
             if self.chance(5) { return self.fail(TransportError(.connect, "refused")) }
             wire.isConnected = true
+            self.isNoteUsed = true
             self.wire = wire
             return self.machine.connected(id, now: self.now)
         }
@@ -589,7 +607,8 @@ private struct UploadWorld {
         if self.chance(1) { return self.kill() }
         if self.chance(1) {
             let reasons: [UploadMachine.Interruption] = [
-                .paused, .stopped, .paused, .stopped, .cancelled(keeping: true), .cancelled(keeping: false),
+                .paused, .stopped, .paused, .stoppedAfterRequest, .cancelled(keeping: true),
+                .cancelled(keeping: false),
             ]
             self.isInterrupting = true
             self.apply(self.machine.interrupted(by: reasons[Int(self.random(0...5))]))

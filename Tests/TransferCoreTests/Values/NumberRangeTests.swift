@@ -231,7 +231,7 @@ struct NumberRangeTests {
         for _ in 0..<8 {
             #expect(stage.starts() == [id.rawValue])
             _ = stage.end(id.rawValue, MachineStage.throttled(.max))
-            _ = stage.machine.pause(id)
+            _ = stage.machine.pause(id, now: stage.now)
             _ = stage.machine.resume(id)
         }
     }

@@ -184,6 +184,7 @@ final class Lane {
             plan.request.policy = policy
             plan.request.userInfo = tag
             plan.request.mark = transfer.id.description
+            if !transfer.mayBeCut { try self.prepareUnrepeatable(&plan.request, transfer.id) }
             if plan.isConditional, let condition = Self.condition(plan.request, transfer.path) {
                 plan.request.conditions.append(condition)
                 plan.request.options.ifExists = .overwrite

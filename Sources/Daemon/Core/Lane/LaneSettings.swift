@@ -27,7 +27,7 @@ struct LaneSettings: Sendable {
         self.engine.waitsForFileSystems = true
         self.transport = session.forTransport
         self.downloads = session.forDownloads
-        self.downloads.outageTimeout = Self.outageTimeout
+        if session.outageTimeout == nil { self.downloads.outageTimeout = Self.outageTimeout }
         self.fields = session.baseFields
         self.session = session
         self.gate = ConditionGate(session)

@@ -214,6 +214,7 @@ extension RequestPlan {
             own.connectTimeout = timeout
         }
         own.speedFloor = try reader.speedFloor()
+        own.mayBeRepeated = try reader.flag(.mayBeRepeated) ?? false
         if let timeout = try reader.seconds(.resourceTimeout) { own.totalTimeout = timeout }
         if let timeout = try reader.seconds(.outageTimeout) {
             own.outageTimeout = timeout > .zero ? timeout : nil

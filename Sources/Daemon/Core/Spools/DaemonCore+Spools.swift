@@ -2,6 +2,7 @@
 internal import Control
 internal import HTTPTransport
 internal import Logging
+internal import Platform
 internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
@@ -153,7 +154,13 @@ extension DaemonCore {
     /// Stores a transfer that cannot be added as a failed one, so that the next run of the program finds out.
     private func refused(_ entry: JSON, _ session: String, _ error: ControlError) async throws(ControlError) {
         guard let id = entry["id"]?.string.flatMap({ GID($0) }) else { return }
-        let failure = TransferRecord.Failure(.badOption, error.message, remedy: error.remedy)
+        let files = entry["upload"].flatMap { UploadSource(json: $0) }?.files ?? []
+        let isUnreadable = files.contains { FileCalls.access($0, R_OK) != 0 }
+        let failure = TransferRecord.Failure(
+            isUnreadable ? .cannotOpen : .badOption,
+            error.message,
+            remedy: error.remedy
+        )
         let now = self.now
         var transfer = StoredTransfer(
             id: id,

@@ -40,7 +40,9 @@ enum OptionRule: Sendable {
         switch name {
         case .dir, .out, .loadCookies, .saveSession: .path
         case .checksum: .digest
-        case .allowOverwrite, .autoFileRenaming, .continue, .conditionalGet, .pause, .dryRun, .httpNoCache: .flag
+        case .allowOverwrite, .autoFileRenaming, .continue, .conditionalGet, .pause, .dryRun, .httpNoCache,
+            .mayBeRepeated:
+            .flag
         case .gid: .gid
         case .position: .number(0...Int64(Int32.max))
         case .header, .conditions: .field

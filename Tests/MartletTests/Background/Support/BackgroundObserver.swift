@@ -64,7 +64,7 @@ final class BackgroundObserver: TransferDelegate {
         self.finished(completion)
     }
 
-    func session(_ session: TransferSession, didFailWith error: TransferError) {
+    func sessionDidFail(_ session: TransferSession, with error: TransferError) {
         self.errors.add(error)
         self.log.add("session failed \(error.code)")
     }
