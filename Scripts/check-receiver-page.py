@@ -357,6 +357,10 @@ def check_visitors(page, binary):
         file.write("for you")
     try:
         receiver.write("there.txt")
+        page.driver.get(receiver.base)
+        expect(page.find(".card button.main").value_of_css_property("background-color") == "rgba(29, 78, 216, 1)",
+               "the page to sign in has the style of the others")
+        page.axe("signing in")
         page.sign_in(receiver, "w")
         expect(not page.all("table") and "Send files" in page.find("h2").text, "who may only write gets a page to send from")
         page.axe("only sending")

@@ -56,7 +56,7 @@ class Stream {
 			const response = session.ok ? await fetch("/events", { signal: control.signal }) : session;
 			if (!response.ok) return response.status === 401 ? "signedOut" : "lost";
 			opened();
-			this.report({ state: "open" });
+			this.report({ state: "open", isNew: true });
 			const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
 			let rest = "";
 			for (;;) {
@@ -160,10 +160,10 @@ export class Events {
 		this.take(news);
 	}
 
-	take({ state, event }) {
+	take({ state, event, isNew }) {
 		if (event) return this.event(event);
-		// A leading tab that has not connected yet reports no state.
-		if (!state || state === this.state) return;
+		// A leading tab that has not connected yet reports no state. A new stream does not have the events before it.
+		if (!state || (state === this.state && !isNew)) return;
 		this.state = state;
 		this.actions[state]();
 	}
