@@ -109,7 +109,8 @@ enum Articles {
         }
 
         private func end(_ task: TransferTask, _ result: Result<String, TransferError>) {
-            let text = switch result {
+            let text =
+                switch result {
                 case .success(let text): text
                 case .failure(let error): "\(error)"
                 }
