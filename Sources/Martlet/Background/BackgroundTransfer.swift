@@ -171,8 +171,8 @@ enum BackgroundTransfer {
     /// The session's state for a record's state.
     static func state(_ state: TransferRecord.State) -> TransferState {
         switch state {
-        case .waiting: .waiting
-        case .active, .retrying, .held: .running
+        case .waiting, .retrying, .held: .waiting
+        case .active: .running
         case .paused: .paused
         case .finished: .finished
         case .failed: .failed

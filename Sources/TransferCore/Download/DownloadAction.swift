@@ -195,6 +195,8 @@ package struct DownloadEnding: Sendable {
     package var outcome: RunOutcome
     /// The requests in flight.
     package var requests: [DownloadAction.RequestNumber]
+    /// The progress to report before the end; `nil` if the last report still holds.
+    package var kept: RunProgress?
     /// The handling of the file.
     package var file: FileEnding
     /// The partial file next to which a second one, `NAME.martlet-new`, was written.

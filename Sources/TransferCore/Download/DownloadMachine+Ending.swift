@@ -246,14 +246,15 @@ extension DownloadMachine {
         case .finished, .failed, .retry, .cancelled: break
         }
         let held = self.fetching?.heldBytes ?? self.position.bytes
+        let file = self.fileEnding(outcome)
         let ending = DownloadEnding(
             outcome: outcome,
             requests: self.requests.map(\.number),
-            file: self.fileEnding(outcome),
+            kept: self.kept(outcome, file, held),
+            file: file,
             older: self.older,
             newerIsLonger: !self.isNewerWrong && self.older.map { held > $0.bytes } ?? false
         )
-        self.reportKept(ending, held)
         for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
         if let slot = self.heldSlot { self.emit(.release(slot)) }
         self.heldSlot = nil
@@ -263,29 +264,29 @@ extension DownloadMachine {
         self.emit(.end(ending))
     }
 
-    /// Reports the number of bytes that remain after a run that did not finish, if it differs from the last report.
+    /// The progress after a run that did not finish: the bytes that remain; `nil` if the last report has them.
     ///
     /// Reports are sampled: without this one, a failed transfer would show what it had up to a second before its end.
-    private mutating func reportKept(_ ending: DownloadEnding, _ held: Int64) {
-        if case .finished = ending.outcome { return }
+    private func kept(_ outcome: RunOutcome, _ ending: DownloadEnding.FileEnding, _ held: Int64) -> RunProgress? {
         let isOpen =
             switch self.phase {
             case .small, .fetching, .committing: true
             case .locating, .opening, .ended, .borrowed: false
             }
         let kept: Int64
-        switch ending.file {
-        case .keep:
-            guard isOpen else { return }
-            kept = ending.newerIsLonger ? held : ending.older?.bytes ?? held
-        case .keepSmall(_, _, received: let received): kept = received
-        case .discard, .setAside, .discardEarlier: kept = 0
-        case .none: return
+        switch (outcome, ending) {
+        case (.finished, _), (_, .none): return nil
+        // The storage has removed the file, or set it aside.
+        case (.failed(let failure), .keep) where failure.code == .checksumMismatch: kept = self.older?.bytes ?? 0
+        case (.retry(let failure), .keep) where failure.code == .checksumMismatch: kept = self.older?.bytes ?? 0
+        case (_, .keep):
+            guard isOpen else { return nil }
+            kept = max(held, self.older?.bytes ?? 0)
+        case (_, .keepSmall(_, _, received: let received)): kept = received
+        case (_, .discard), (_, .setAside), (_, .discardEarlier): kept = self.older?.bytes ?? 0
         }
-        guard kept != max(0, self.reported) else { return }
-        self.reported = kept
-        let total = self.position.total
-        self.emit(.progress(RunProgress(bytes: kept, total: total, rate: 0, secondsLeft: nil, connections: 0)))
+        guard kept != max(0, self.reported) else { return nil }
+        return RunProgress(bytes: kept, total: self.position.total, rate: 0, secondsLeft: nil, connections: 0)
     }
 
     private func fileEnding(_ outcome: RunOutcome) -> DownloadEnding.FileEnding {

@@ -93,8 +93,7 @@ extension DownloadRun {
             }
         case .respond(let head, let expected):
             if self.events.wants(.responses) { self.respond(head, expected) }
-        case .progress(let progress):
-            if self.events.wants(.progress) { self.events.emit(self.transfer.event(.progress(progress))) }
+        case .progress(let progress): self.events.emit(self.transfer.event(.progress(progress)))
         case .note(let text):
             if self.events.wants(.notes) { self.events.emit(self.transfer.event(.note(text))) }
         case .warn(let text):
@@ -284,6 +283,9 @@ extension DownloadRun {
 
     /// Closes all exchanges on their event loops, so that no callback runs later, then the file.
     private func end(_ ending: DownloadEnding) {
+        if let kept = ending.kept, self.events.wants(.progress) {
+            self.events.emit(self.transfer.event(.progress(kept)))
+        }
         let exchanges = self.state.withLock { state in
             defer { state.exchanges = [] }
             return state.exchanges
