@@ -132,20 +132,8 @@ private final class CountingServer: Sendable {
     private let state = Mutex(State())
 
     init() throws {
-        let listener = socket(AF_INET, SocketType.stream, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listener, generic, length) == 0 && listen(listener, 64) == 0
-                    && getsockname(listener, generic, &length) == 0
-            }
-        }
-        guard isBound else { throw TestSupportError("the listening socket cannot be made") }
-        self.listener = listener
-        self.port = Int(UInt16(bigEndian: address.sin_port))
+        let (listener, port) = try RawListener.freePort()
+        (self.listener, self.port) = (listener, port)
         // Not tasks: the calls block.
         Thread.detachNewThread { [weak self] in
             while true {

@@ -20,20 +20,9 @@ final class RawListener: Sendable {
     private let descriptor: Int32
 
     init(_ act: Act) throws {
-        let listener = socket(AF_INET, SocketType.stream, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(listener, generic, length) == 0 && listen(listener, 8) == 0
-                    && getsockname(listener, generic, &length) == 0
-            }
-        }
-        guard isBound else { throw TestSupportError("the listening socket cannot be made") }
+        let (listener, port) = try Self.freePort()
         self.descriptor = listener
-        self.port = Int(UInt16(bigEndian: address.sin_port))
+        self.port = port
         // Not a task: accept(2) would block one of the few threads that all tasks share.
         Thread.detachNewThread {
             while true {
@@ -42,6 +31,23 @@ final class RawListener: Sendable {
                 Self.end(client, act)
             }
         }
+    }
+
+    /// Listens on a free port of `127.0.0.1`; the caller closes the descriptor.
+    static func freePort() throws -> (descriptor: Int32, port: Int) {
+        let listener = socket(AF_INET, SocketType.stream, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(listener, generic, length) == 0 && listen(listener, 64) == 0
+                    && getsockname(listener, generic, &length) == 0
+            }
+        }
+        guard isBound else { throw TestSupportError("the listening socket cannot be made") }
+        return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
     private static func end(_ client: Int32, _ act: Act) {

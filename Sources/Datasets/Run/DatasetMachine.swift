@@ -136,7 +136,7 @@ package struct DatasetSummary: Sendable, Equatable {
     package var rows: Int64 = 0
     /// The number of rows that are done.
     package var done: Int64 = 0
-    /// The number of rows whose content is in a shard that is not complete: the end of the program loses them.
+    /// The number of rows in the open shard, which the end of the program loses.
     package var stored: Int64 = 0
     /// The number of rows that failed, by code.
     package var failed: [String: Int64] = [:]

@@ -73,7 +73,7 @@ final class ShardStore: Sendable {
         }
     }
 
-    /// Looks at the shard that is filled when nothing was added for the time that the limits have.
+    /// Checks the open shard after the idle time of the limits.
     private func watch() {
         guard let idle = self.idle else { return }
         let isFirst = self.state.withLock { state in

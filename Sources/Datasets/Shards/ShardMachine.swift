@@ -30,9 +30,9 @@ struct ShardMachine {
         case report(ClosedShard)
     }
 
-    /// Whether the shard that is filled is closed because nothing is added to it.
+    /// Whether to close the open shard because no row is added to it.
     enum Idleness: Equatable {
-        /// There is no such shard, or no limit.
+        /// No shard is open, or there is no limit.
         case none
         /// Look again at this time, in nanoseconds.
         case until(Int64)

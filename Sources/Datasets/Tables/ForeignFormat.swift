@@ -14,7 +14,7 @@ package enum ForeignFormat: CaseIterable, Sendable {
     /// A zip archive.
     case zip
 
-    /// The number of bytes by which the formats are recognized.
+    /// The length of the longest signature, in bytes.
     static let length = 6
 
     /// Recognizes a format by the first bytes of a file.

@@ -78,7 +78,7 @@ package struct TableReader: ~Copyable {
     private func read() throws(TableError) -> [UInt8] {
         var number: Int32 = 0
         let file = self.file
-        // The first chunk must have the bytes by which formats are recognized.
+        // The first chunk must include the signature of a format.
         let least = self.isFirst ? ForeignFormat.length : 1
         // A chunk of compressed bytes may hold a thousand times as many.
         let capacity = self.decoder == nil ? 64 << 10 : 8 << 10

@@ -18,7 +18,7 @@ package struct OpenConnectionLimits: Sendable {
     }
 }
 
-/// Decides which connections may be open, so that no host and no domain has more than its limit.
+/// Limits the open connections of each host and of each domain.
 ///
 /// A connection counts from the step that opens it until it is closed, whether it is used, idle or being closed. A
 /// request that needs another connection waits for room. If only idle connections are in its way, the one that has been
@@ -164,7 +164,7 @@ struct ConnectionQuota {
         for group in groups { waiting.formUnion(self.groups[group]?.waiting ?? []) }
         guard !waiting.isEmpty else { return [] }
         var steps: [Step] = []
-        // The connections being closed whose room an earlier request gets.
+        // The number of closing connections that are reserved for earlier requests.
         var promised: [Group: Int] = [:]
         for number in waiting.sorted() {
             guard let own = self.connections[number]?.groups else { continue }

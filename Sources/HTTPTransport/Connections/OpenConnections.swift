@@ -2,7 +2,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The open connections of a transport whose number is limited, on all of its event loops.
+/// Limits the number of open connections of a transport, over all its event loops.
 ///
 /// Drives a ``ConnectionQuota``. A transport without limits has none.
 final class OpenConnections: Sendable {

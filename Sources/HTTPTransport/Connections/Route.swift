@@ -26,7 +26,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// The host whose server has the connection; `nil` for a proxy that forwards requests to any host.
+    /// The host at the other end; `nil` for a proxy that forwards requests to any host.
     var host: Origin? {
         switch self {
         case .direct(let origin), .tunnelled(let origin, _): origin

@@ -92,7 +92,7 @@ final class DelegateList<Delegate: Sendable>: Sendable {
     /// The thread no longer blocks.
     func leave(_ attendant: Attendant) { self.attendants.remove(attendant) }
 
-    /// Makes the pending calls whose context the calling thread is in, also those of removed delegates.
+    /// Makes the pending calls of the calling thread's context, also those of removed delegates.
     func makeCallsOfThisThread() {
         for member in self.state.withLock({ $0.members + $0.leaving }) { member.makeCallsIfHere() }
     }

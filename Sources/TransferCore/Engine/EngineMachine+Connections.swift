@@ -194,3 +194,11 @@ extension EngineMachine {
         self.claimedHosts.removeAll { [hosts = self.hosts] in hosts[$0].claims.isEmpty }
     }
 }
+
+/// A running transfer was asked to close one of its connections.
+struct YieldRequest: Sendable {
+    var host: Int
+    var id: TransferID
+    /// The time after which the request counts as ignored.
+    var expiry: Int64
+}

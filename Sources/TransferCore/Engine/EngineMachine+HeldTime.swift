@@ -46,7 +46,7 @@ extension EngineMachine {
         self.due.insert(DueQueue.Element(time: end, id: self.entries[slot].id, kind: .timeLimit))
     }
 
-    /// Ends the next transfer whose time has run out.
+    /// Ends the next transfer that is out of time.
     mutating func runOut(_ now: Int64) -> Step? {
         while let id = self.ranOut.popLast() {
             guard let slot = self.slots[id], self.entries[slot].state == .waiting else { continue }

@@ -172,7 +172,7 @@ package struct EngineMachine: Sendable {
     var timed: Set<Int> = []
     /// Whether the times for which their hosts are held have to be updated.
     var holdsHaveChanged = false
-    /// Those whose time has run out.
+    /// The transfers that are out of time.
     var ranOut: [TransferID] = []
     /// Holds that started or ended and are not yet reported.
     var notices: [Step] = []
@@ -392,12 +392,4 @@ package enum WaitCondition: Hashable, Sendable {
     case waiting(atMost: Int)
     /// At most this many transfers are waiting, or a slot is free that none of them may use.
     case starving(atMost: Int, limit: Int)
-}
-
-/// A running transfer was asked to close one of its connections.
-struct YieldRequest: Sendable {
-    var host: Int
-    var id: TransferID
-    /// The time after which the request counts as ignored.
-    var expiry: Int64
 }

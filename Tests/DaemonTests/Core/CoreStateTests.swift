@@ -10,6 +10,13 @@ import TransferTesting
 
 @Suite("States of started transfers", .timeLimit(.minutes(2)))
 struct CoreStateTests {
+    private static func server(_ interruption: ServedFile.Interruption) async throws -> ScriptedServer {
+        var file = ServedFile(length: CoreRunningTests.length)
+        file.interruption = interruption
+        let served = file
+        return try await ScriptedServer.start { .file(served, $0) }
+    }
+
     @Test(
         "A transfer in its own retry says why and until when, is listed and counted so, and is tried at once on request",
         arguments: [TransferAction.resume, .retry]
@@ -79,10 +86,7 @@ struct CoreStateTests {
 
     @Test("A schedule that stops a running transfer reports it, and its log says so")
     func stopped() async throws {
-        var file = ServedFile(length: CoreRunningTests.length)
-        file.interruption = .stallAfter(1_500_000)
-        let served = file
-        let server = try await ScriptedServer.start { .file(served, $0) }
+        let server = try await Self.server(.stallAfter(1_500_000))
         let harness = try await CoreHarness { $0.clock.local = { (0, 0) } }
         let id = try await harness.add(server.text("file"), ["split": "1"])
         try await harness.events.wait(for: 1_000_000, of: id)
@@ -100,10 +104,7 @@ struct CoreStateTests {
 
     @Test("A failed transfer counts the bytes that are kept")
     func kept() async throws {
-        var file = ServedFile(length: CoreRunningTests.length)
-        file.interruption = .closeAfter(1_500_000)
-        let served = file
-        let server = try await ScriptedServer.start { .file(served, $0) }
+        let server = try await Self.server(.closeAfter(1_500_000))
         let harness = try await CoreHarness()
         let id = try await harness.add(server.text("file"), ["split": "1", "max-tries": "1"])
         try await harness.events.wait("failed \(id)")
@@ -114,10 +115,7 @@ struct CoreStateTests {
 
     @Test("A rate is not older than two seconds")
     func rates() async throws {
-        var file = ServedFile(length: CoreRunningTests.length)
-        file.interruption = .stallAfter(1_500_000)
-        let served = file
-        let server = try await ScriptedServer.start { .file(served, $0) }
+        let server = try await Self.server(.stallAfter(1_500_000))
         let skipped = Mutex<Int64>(0)
         let harness = try await CoreHarness { configuration in
             let uptime = configuration.clock.uptime

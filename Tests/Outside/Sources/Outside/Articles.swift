@@ -172,6 +172,20 @@ enum Articles {
 
     // MARK: QSPDownloadTool
 
+    /// The ends of a list's downloads.
+    private final class Ends: OfflineDownloadsObserver {
+        let states: AsyncStream<OfflineDownload.State>
+        private let end: AsyncStream<OfflineDownload.State>.Continuation
+
+        init() { (self.states, self.end) = AsyncStream.makeStream() }
+
+        func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {
+            if state == .failed { self.end.yield(state) }
+        }
+
+        func downloads(_ list: OfflineDownloads, didFinish download: OfflineDownload) { self.end.yield(.finished) }
+    }
+
     /// A list whose downloads are suspended, left, found again and continued to their ends.
     ///
     /// - Parameter words: The directory and the URLs.
@@ -191,11 +205,10 @@ enum Articles {
         guard list.downloads.map(\.state) == [.suspended, .suspended] else {
             throw Failure("tool: \(list.downloads.map(\.state))")
         }
+        let ends = Ends()
+        list.addObserver(ends)
         try list.resumeAll()
-        let end = ContinuousClock.now + .seconds(30)
-        while list.finishedDownloads.count < urls.count, ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(10))
-        }
+        for await state in ends.states.prefix(urls.count) where state != .finished { throw Failure("tool: \(state)") }
         guard list.downloads.isEmpty, list.finishedDownloads.allSatisfy({ $0.bytesReceived > 0 }) else {
             throw Failure("tool: \(list.downloads.map(\.state))")
         }
