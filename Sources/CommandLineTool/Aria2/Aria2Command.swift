@@ -21,6 +21,7 @@ enum Aria2Command {
             let settings = given.over(try self.configuration(given))
             let plan = try Aria2Plan(settings, in: PosixPath.absolute("."))
             self.hideSecrets(of: plan)
+            try self.checkList(plan)
             if plan.isDetached { return (try Aria2Daemon.detach(plan, given), "", "") }
             if plan.isDaemon { return (Aria2Daemon.run(plan), "", "") }
             return (try self.download(plan), "", "")
@@ -92,11 +93,16 @@ enum Aria2Command {
 
     // MARK: The run
 
-    private static func download(_ plan: Aria2Plan) throws(Aria2Error) -> Int32 {
-        if case .file(let path) = plan.sources, path != "-", access(path, R_OK) != 0 {
+    private static func checkList(_ plan: Aria2Plan) throws(Aria2Error) {
+        guard case .file(let path) = plan.sources, path != "-" else { return }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, access(path, R_OK) == 0 else {
             let shown = DisplayText.clean(path)
             throw .exception("Failed to open the file \(shown), cause: File not found or it is a directory")
         }
+    }
+
+    private static func download(_ plan: Aria2Plan) throws(Aria2Error) -> Int32 {
         var run = try plan.run()
         let session: Aria2Session?
         do throws(BadValue) {
@@ -116,7 +122,7 @@ enum Aria2Command {
             try? Aria2Deadline(plan).start()
             feed.feed(feeder, run)
         }
-        if let session, let path = plan.session { self.save(session, path, run.printer) }
+        if let session, session.hasBegun, let path = plan.session { self.save(session, path, run.printer) }
         // aria2 reports an interrupted run as one that left files unfinished.
         return status == ExitStatus.interrupted ? ExitStatus.unfinished : status
     }

@@ -61,6 +61,7 @@ enum Aria2Daemon {
         let directory = PosixPath.absolute(plan.options[.dir] ?? ".")
         var settings = DaemonSettings(state: try self.state(port: port), directory: directory)
         settings.allowedDirectories = (given.values["allow-dir"] ?? []).map { PosixPath.absolute($0) }
+        settings.allowedHosts = given.values["rpc-allow-host"] ?? []
         let isOpen = given.flag("rpc-listen-all") ?? false
         settings.listening = .tcp(host: isOpen ? "0.0.0.0" : "127.0.0.1", port: port, isDefault: false)
         if let descriptor = given.number("rpc-secret-fd") {
@@ -68,7 +69,7 @@ enum Aria2Daemon {
         } else if let token = self.token(given) {
             settings.secret = .token(token)
         }
-        if given.flag("rpc-allow-origin-all") == true { settings.allowedOrigins = ["*"] }
+        if given.flag("rpc-allow-origin-all") == true { settings.allowedOrigins = ["*", "http://*", "https://*"] }
         settings.options = plan.options.merging(plan.queue)
         settings.options.remove([.dir, .out, .gid, .pause, .checksum, .dryRun])
         if let path = plan.session { settings.options[.saveSession] = PosixPath.absolute(path) }

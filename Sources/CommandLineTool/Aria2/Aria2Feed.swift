@@ -23,6 +23,7 @@ final class Aria2Feed: Sendable {
 
     /// Adds all files and closes the engine.
     func feed(_ feeder: Feeder, _ plan: GetPlan) {
+        self.session?.begin()
         for warning in self.plan.warnings { feeder.warn(warning) }
         switch self.plan.sources {
         case .entries(let entries):
@@ -76,6 +77,7 @@ final class Aria2Session: Sendable {
     private struct State {
         var transfers: [GID: (number: Int, transfer: NewTransfer, directory: String)] = [:]
         var count = 0
+        var hasBegun = false
         var isListed = false
     }
 
@@ -98,6 +100,12 @@ final class Aria2Session: Sendable {
 
     /// Removes a file that has finished.
     func finished(_ id: GID) { self.state.withLock { $0.transfers[id] = nil } }
+
+    /// Notes that the list is being read.
+    func begin() { self.state.withLock { $0.hasBegun = true } }
+
+    /// Whether the run has started: without that the file of an earlier run is kept.
+    var hasBegun: Bool { self.state.withLock { $0.hasBegun } }
 
     /// Notes that the list has been read to its end.
     func listEnded() {

@@ -49,7 +49,9 @@ extension Aria2Options {
         run("rpc-secret", .text), run("rpc-user", .text), run("rpc-passwd", .text),
         run("rpc-allow-origin-all", .flag), run("on-download-start", .text), run("on-download-pause", .text),
         run("on-download-stop", .text), run("on-download-complete", .text), run("on-download-error", .text),
-        // Martlet's additions: the token from a descriptor, and directories in which clients may store files.
+        // Martlet's additions, see martlet daemon: the token from a descriptor, directories in which clients may store
+        // files, and names by which they reach this machine.
         run("rpc-secret-fd", .number(0...65535)), run("allow-dir", .text, isRepeated: true),
+        run("rpc-allow-host", .text, isRepeated: true),
     ]
 }

@@ -115,7 +115,7 @@ import Testing
     @Test("the table has every option and every letter of aria2 1.36, each once")
     func complete() {
         let names = Aria2Options.all.map(\.name)
-        #expect(Set(names).count == names.count && names.count == 197 + 2)
+        #expect(Set(names).count == names.count && names.count == 197 + 3)
         let letters = Aria2Options.all.compactMap(\.letter)
         #expect(String(letters.sorted()) == "DMOPRSTUVZcdhijklmnopqstuvx")
     }
