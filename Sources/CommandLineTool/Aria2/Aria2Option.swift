@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import TransferEngine
 
 /// An option of aria2c 1.36: its name, its values, and what it does here.
 ///
@@ -94,13 +95,13 @@ struct Aria2Option: Sendable {
             }
         case .field:
             do throws(BadValue) {
-                _ = try HeaderField.parse(value)
+                _ = try OptionSpec.header.syntax.parsed(value)
             } catch {
                 throw self.problem(error.description)
             }
         case .digest:
             do throws(BadValue) {
-                _ = try ChecksumArgument.parse(value)
+                _ = try OptionSpec.checksum.syntax.parsed(value)
             } catch {
                 throw self.problem(error.description)
             }

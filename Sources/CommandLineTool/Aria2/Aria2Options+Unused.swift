@@ -16,7 +16,7 @@ extension Aria2Options {
         none("server-stat-timeout", .number(0...2_147_483_647)), none("server-stat-if", .text),
         none("remote-time", .flag, "R"), none("max-file-not-found", .number(anyNumber)),
         none("event-poll", .words(["epoll", "poll", "select"])), none("reuse-uri", .flag),
-        none("disable-ipv6", .flag), none("remove-control-file", .flag), none("always-resume", .flag),
+        none("remove-control-file", .flag), none("always-resume", .flag),
         none("max-resume-failure-tries", .number(anyNumber)), none("truncate-console-readout", .flag),
         none("enable-mmap", .flag), none("max-mmap-limit", .size(anyNumber)), none("force-save", .flag),
         none("save-not-found", .flag), none("disk-cache", .size(anyNumber)), none("dscp", .number(anyNumber)),

@@ -42,8 +42,8 @@ extension Aria2Options {
         // The process.
         run("daemon", .flag, "D"), run("stop", .number(0...2_147_483_647)),
         run("stop-with-process", .number(0...2_147_483_647)),
-        // Certificates.
-        run("ca-certificate", .text), run("check-certificate", .flag),
+        // Connections.
+        run("ca-certificate", .text), run("check-certificate", .flag), run("disable-ipv6", .flag),
         // The RPC.
         run("enable-rpc", .flag), run("rpc-listen-port", .number(1024...65535)), run("rpc-listen-all", .flag),
         run("rpc-secret", .text), run("rpc-user", .text), run("rpc-passwd", .text),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Daemon
+import HTTPTransport
 import Platform
 import TransferCore
 import TransferEngine
@@ -129,7 +130,7 @@ extension Aria2Plan {
         var plan = GetPlan(sources: .urls([]))
         do {
             plan.options.directory = self.options[.dir] ?? "."
-            plan.options.outageTimeout = FailureOptions.defaultOutageTimeout
+            plan.options.outageTimeout = .seconds(30)
             plan.options.connectTimeout = .seconds(60)
             // aria2's default of five tries.
             plan.options.retries = 4
@@ -156,6 +157,7 @@ extension Aria2Plan {
             plan.verifiesCertificates = false
             plan.caFile = nil
         }
+        if self.settings.flag("disable-ipv6") == true { plan.family = .ipv4 }
         plan.afterStop = "run the same command again to continue"
         return plan
     }
@@ -163,10 +165,13 @@ extension Aria2Plan {
     /// The header fields of all requests.
     private func fields() throws(BadValue) -> [(String, String)] {
         var fields: [(String, String)] = []
-        for text in self.options[all: .header] { fields.append(try HeaderField.parse(text)) }
+        for text in self.options[all: .header] {
+            let field = try OptionSpec.header.syntax.parsed(text)
+            fields.append((field.name, field.value))
+        }
         if let agent = self.options[.userAgent] {
             fields.removeAll { $0.0.lowercased() == "user-agent" }
-            if !agent.isEmpty { fields.append(("User-Agent", try HeaderField.value(agent, of: "User-Agent"))) }
+            if !agent.isEmpty { fields.append(("User-Agent", try OptionSpec.userAgent.syntax.parsed(agent))) }
         } else if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
             fields.append(("User-Agent", "martlet/\(MartletVersion.text)"))
         }
@@ -197,7 +202,7 @@ extension Aria2Plan {
         entry.options = self.options.merging(entry.options)
         var fields = entry.fields.map { ($0.name, $0.value) }
         if let referer = self.options[.referer], !fields.contains(where: { $0.0 == "Referer" }) {
-            fields.append(("Referer", try HeaderField.value(referer, of: "Referer")))
+            fields.append(("Referer", try OptionSpec.referer.syntax.parsed(referer)))
         }
         fields = fields.map { $0.0 == "Referer" && $0.1 == "*" ? ($0.0, entry.urls[0].withoutUserInfo) : $0 }
         var request = DownloadRequest(
@@ -247,7 +252,7 @@ extension Aria2Plan {
         if !entry.expected.isEmpty { return entry.expected }
         return try self.options[all: .checksum]
             .map { (text) throws(BadValue) in
-                try ChecksumArgument.parse(text, source: "--checksum")
+                try OptionSpec.checksum.syntax.parsed(text)
             }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import TransferCore
 
 /// The options that were given, by name, and the arguments that are not options.
 ///

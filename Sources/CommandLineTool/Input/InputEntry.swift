@@ -15,15 +15,9 @@ struct InputEntry: Equatable {
     /// The expected digests.
     var expected: [ExpectedDigest] = []
     /// The header fields for this entry only.
-    var fields: [HeaderPair] = []
+    var fields: [HeaderLine] = []
     /// The other options, by aria2's names; validated.
     var options = TransferOptions()
-
-    /// A header field.
-    struct HeaderPair: Equatable {
-        var name: String
-        var value: String
-    }
 }
 
 /// A line of an input file that cannot be used.

@@ -36,6 +36,7 @@ final class RunReporter: Sendable {
             colour: isTerminal && Terminal.allowsColour,
             algorithm: plan.options.reportDigest,
             asciiOnly: !self.isUnicode,
+            onlyExamines: plan.onlyExamines,
             outageTimeout: plan.options.outageTimeout
         )
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
-package import TransferEngine
 
 extension DownloadRequest {
     /// Makes the request check only whether the file is available: it fetches no content and creates no file.
