@@ -6,7 +6,8 @@ import Platform
 public enum CommandLineTool {
     /// Parses the process's arguments, runs the command and exits.
     ///
-    /// Called by the name `martletd`, usually a link, the program is `martlet daemon`.
+    /// Called by the name `martletd`, usually a link, the program is `martlet daemon`. Called by the name `aria2c`, it takes
+    /// aria2's arguments.
     public static func main() -> Never {
         OpenFiles.fillStandardStreams()
         if let shortage = OpenFiles.shortage {
@@ -26,13 +27,16 @@ public enum CommandLineTool {
     /// The words after the program's name, with the subcommand that the name stands for.
     static func words(of arguments: [String]) -> [String] {
         let name = arguments.first?.split(separator: "/").last
-        return (name == "martletd" ? ["daemon"] : []) + arguments.dropFirst()
+        let words = Array(arguments.dropFirst())
+        if name == "martletd" { return ["daemon"] + words }
+        return name == Substring(Aria2Command.name) ? [Aria2Command.name] + words : words
     }
 
     /// Parses arguments and runs the command.
     ///
     /// - Returns: The exit status, and the text to print to standard output and to standard error.
     static func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
+        if arguments.first == Aria2Command.name { return Aria2Command.run(Array(arguments.dropFirst())) }
         if let message = UnknownCommand.message(for: arguments) { return (ExitStatus.usage, "", message + "\n") }
         do {
             var command = try self.parse(arguments)

@@ -32,6 +32,10 @@ extension DiskStore {
                 recorded: isRegular ? try RecordedVersion.read(directory, target.name, status) : nil,
                 mark: isRegular ? try FileAttribute.mark.read(directory, target.name, status) : nil
             )
+            // A file that Martlet has finished is complete.
+            if isRegular, existing?.recorded == nil, target.name.utf8.count + 6 <= FileName.longest {
+                existing?.hasControlFile = try directory.status(target.name + ".aria2") != nil
+            }
         }
         return FileSurvey(
             existing: existing,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import Testing
 import TransferCore
+import TransferEngine
 
 @testable import CommandLineTool
 
@@ -72,6 +74,117 @@ import Platform
         #expect(faults.first?.line == line)
         #expect(faults.first?.message.contains(mend) == true, "\(faults)")
         #expect(self.entries(text).map(\.name) == ["good"])
+    }
+
+    private func read(_ text: String, for reader: InputReader) -> [InputFileParser.Event] {
+        var parser = InputFileParser(for: reader)
+        var events: [InputFileParser.Event] = []
+        for line in text.utf8.split(separator: 0x0A) { events += parser.take(.text(Array(line))) }
+        return events + parser.finish()
+    }
+
+    @Test("an entry of a saved session keeps the options that the daemon has")
+    func optionsForTheDaemon() throws {
+        let events = self.read(
+            """
+            http://a/1
+             gid=00000000000000ab
+             pause=true
+             split=3
+             max-download-limit=1M
+             load-cookies=c.txt
+             http-proxy=http://p:1
+             file-allocation=none
+             max-concurrent-downloads=9
+             bogus=1
+            """,
+            for: .add
+        )
+        #expect(
+            events.dropLast() == [
+                .warning(
+                    line: 9,
+                    "the option \"max-concurrent-downloads\" is ignored: it is for all files; give it on the command line"
+                ),
+                .warning(line: 10, "the option \"bogus\" is unknown and is ignored"),
+            ]
+        )
+        guard case .entry(let entry) = try #require(events.last) else {
+            Issue.record("\(events)")
+            return
+        }
+        var shared = TransferOptions()
+        shared[.split] = "9"
+        let transfer = AddPlan(options: shared).transfer(entry)
+        #expect(transfer.id?.description == "00000000000000ab" && transfer.isPaused)
+        #expect(transfer.options[.split] == "3" && transfer.options[.maxDownloadLimit] == "1048576")
+        #expect(transfer.options[.httpProxy] == "http://p:1" && transfer.options[.loadCookies]?.hasPrefix("/") == true)
+        #expect(transfer.options[.gid] == nil && transfer.options[.pause] == nil)
+    }
+
+    @Test("martlet get names the options that have no meaning for it, and refuses those that it would have to obey")
+    func optionsForGet() throws {
+        let events = self.read(
+            "http://a/1\n pause=true\n gid=00000000000000ab\n split=2\n continue=true\nhttp://b/\n pause=true",
+            for: .get
+        )
+        let warnings = events.compactMap { if case .warning(_, let text) = $0 { text } else { nil } }
+        #expect(warnings.count == 2 && warnings[0].contains("\"pause\" is ignored: martlet get fetches all files"))
+        #expect(warnings[1].contains("\"gid\" is ignored"))
+        #expect(events.count { if case .entry = $0 { true } else { false } } == 2)
+        for (line, reason) in [
+            ("http-proxy=http://p:1", "set the proxy for all files"),
+            ("denied-addresses=private", "--deny-private-addresses"),
+            ("parameterized-uri=true", "add each URI separately"), ("conditional-get=true", "martlet add"),
+            ("split=0", "a whole number from 1 to 256"), ("http-passwd=a\u{1}b", "control character"),
+            ("max-download-limit=fast", "\"fast\" is not valid; write a number of bytes"),
+        ] {
+            let fault = self.read("http://a/1\n \(line)", for: .get)
+                .compactMap { if case .fault(let it) = $0 { it } else { nil } }
+            #expect(fault.count == 1 && fault[0].message.contains(reason), "\(line): \(fault)")
+        }
+    }
+
+    @Test("the options of an entry change its own request only")
+    func requestOfAnEntry() throws {
+        let events = self.read(
+            "http://a/1\n split=2\n max-download-limit=2K\n max-tries=2\n if-exists=fail\n name-from=last",
+            for: .get
+        )
+        guard case .entry(let entry) = try #require(events.last) else {
+            Issue.record("\(events)")
+            return
+        }
+        var options = DownloadOptions()
+        options.ifExists = .skip
+        options.keepBad = true
+        options.addresses = AddressRule(refusing: .private)
+        var request = DownloadRequest(entry.urls, options: options)
+        try entry.apply(to: &request, CookieFiles())
+        #expect(request.options.connections == .fixed(2) && request.options.rateLimit == 2048)
+        #expect(request.options.retries == 1 && request.options.ifExists == .fail && request.namesByFinalURL)
+        // What the command line protects stays so.
+        #expect(request.options.addresses?.refused == .private && request.options.keepBad && !request.options.durable)
+        #expect(options.ifExists == .skip)
+    }
+
+    @Test("only aria2c leaves out mirrors that cannot be fetched")
+    func mirrorsOfOtherProtocols() {
+        let line = "ftp://f/x\thttp://a/x"
+        #expect(self.read(line, for: .get).count { if case .fault = $0 { true } else { false } } == 1)
+        let events = self.read(line, for: .aria2c)
+        #expect(events.count == 2)
+        #expect(self.read("ftp://f/x", for: .aria2cDaemon).count { if case .fault = $0 { true } else { false } } == 1)
+    }
+
+    @Test(
+        "a URL is percent-encoded as by aria2 if it needs to be",
+        arguments: [
+            ("http://h/a b", "http://h/a%20b"), ("http://h/a%20b", "http://h/a%20b"),
+        ]
+    )
+    func encoded(text: String, url: String) {
+        #expect(MirrorURLs([text]).urls.map(\.text) == [url])
     }
 
     @Test func bytesThatAreNotUTF8AreAFaultOfTheirLine() {

@@ -46,6 +46,37 @@ import TransferTesting
         )
     }
 
+    @Test("add -i adds a paused entry paused, under its id")
+    func pausedEntry() async throws {
+        let daemon = try await FakeDaemon.start()
+        try daemon.temporary.write(
+            Array("http://h/a\n gid=00000000000000ab\n pause=true\n split=3\nhttp://h/b\n pause=false\n".utf8),
+            to: "list"
+        )
+        let result = try await daemon.run("add", "--paused", "-i", daemon.temporary.path("list"))
+        #expect(result.status == 0 && result.output.hasPrefix("00000000000000ab\n"), "\(result)")
+        let entries = daemon.calls(of: "martlet.add").first?["entries"]?.array ?? []
+        #expect(entries.first?["paused"] == true && entries.first?["options"]?["split"] == "3")
+        #expect(entries.last?["paused"] == nil)
+    }
+
+    @Test("an id that the queue has already costs only its own entry")
+    func knownID() async throws {
+        let daemon = try await FakeDaemon.start()
+        try daemon.temporary.write(
+            Array("http://h/a\n gid=00000000000000ab\nhttp://h/b\n gid=00000000000000ac\n".utf8),
+            to: "list"
+        )
+        daemon.answer("martlet.add") { params in
+            let ids = (params["entries"]?.array ?? []).compactMap { $0["id"]?.string }
+            if ids.contains("00000000000000ab") { return .failure(ControlError(.duplicate, "known", remedy: "")) }
+            return .success(.array(ids.map { .string($0) }))
+        }
+        let result = try await daemon.run("add", "-i", daemon.temporary.path("list"))
+        #expect(result.status == 28 && result.output == "00000000000000ac\n")
+        #expect(result.errors.contains("the id 00000000000000ab is in the queue already"))
+    }
+
     @Test func webPrintsTheLinkOrSaysWhyThereIsNone() async throws {
         let daemon = try await FakeDaemon.start()
         daemon.answer("martlet.pageTicket", .success(["url": "http://127.0.0.1:6800/?ticket=ab", "expires": 60]))

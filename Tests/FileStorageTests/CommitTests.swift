@@ -23,6 +23,15 @@ import TransferTesting
         return file
     }
 
+    @Test("a survey notices aria2's control file beside a file")
+    func controlFileOfAria2() throws {
+        try self.directory.write([1], to: "f")
+        #expect(try self.store.survey(self.directory.target("f")).existing?.hasControlFile == false)
+        try self.directory.write([1], to: "f.aria2")
+        // A store that has listed the directory before knows its own changes only.
+        #expect(try DiskStore().survey(self.directory.target("f")).existing?.hasControlFile == true)
+    }
+
     @Test func aCommittedFileLeavesNothingBeside() throws {
         let file = try self.partial("f")
         let options = CommitOptions(

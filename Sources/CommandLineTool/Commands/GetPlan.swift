@@ -76,6 +76,8 @@ struct GetPlan {
     var verbose = false
     /// Whether the counts of a table are printed for a program.
     var printsCounts = false
+    /// Prints the events as aria2 does, or `nil`.
+    var printer: Aria2Printer?
     /// Whether progress may be drawn on a terminal.
     var drawsProgress = true
 

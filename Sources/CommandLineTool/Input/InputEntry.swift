@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import TransferCore
 
 /// One download of an input file: its URLs and its options.
@@ -15,6 +16,8 @@ struct InputEntry: Equatable {
     var expected: [ExpectedDigest] = []
     /// The header fields for this entry only.
     var fields: [HeaderLine] = []
+    /// The other options, by aria2's names; validated.
+    var options = TransferOptions()
 }
 
 /// A line of an input file that cannot be used.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
+import Daemon
 import TransferCore
 import TransferEngine
 
@@ -24,11 +26,19 @@ struct InputFileParser {
     /// The maximum size of one entry's options, in bytes.
     static let optionLimit = 256 << 10
 
+    private let reader: InputReader
     private var line = 0
     private var entry: InputEntry?
     private var fault: InputFault?
     private var optionBytes = 0
     private var warned: Set<String> = []
+    /// A reason why an option of the current line is ignored.
+    private var remark: String?
+
+    /// Creates a parser.
+    ///
+    /// - Parameter reader: The command that reads the file.
+    init(for reader: InputReader = .get) { self.reader = reader }
 
     /// Parses the next line.
     mutating func take(_ line: LineReader.Line) -> [Event] {
@@ -86,6 +96,7 @@ struct InputFileParser {
     private mutating func urls(_ text: String) -> [Event] {
         let ended = self.finish()
         var entry = InputEntry(line: self.line)
+        if self.reader.skipsMirrors { return self.mirrors(text, entry, ended) }
         do throws(HTTPURLError) {
             // Most lines have a single URL; `HTTPURL` removes the blanks around it.
             if !(text.utf8.withContiguousStorageIfAvailable { $0.contains(0x09) } ?? text.utf8.contains(0x09)) {
@@ -122,16 +133,12 @@ struct InputFileParser {
         let name = text[..<equals].trimmingBlanks
         let value = text[text.index(after: equals)...].trimmingBlanks
         do {
-            guard try self.set(name, value) else {
-                guard self.warned.count < 64, self.warned.insert(name).inserted else { return [] }
-                return [
-                    .warning(
-                        line: self.line,
-                        "the option \"\(DisplayText.clean(name))\" is unknown and is ignored"
-                    )
-                ]
-            }
-            return []
+            if try self.set(name, value) { return [] }
+            defer { self.remark = nil }
+            guard self.warned.count < 64, self.warned.insert(name).inserted else { return [] }
+            let shown = "the option \"\(DisplayText.clean(name))\""
+            let reason = self.remark.map { "\(shown) is ignored: \($0)" } ?? "\(shown) is unknown and is ignored"
+            return [.warning(line: self.line, reason)]
         } catch {
             return self.spoil("\(name): \(error.description)")
         }
@@ -139,7 +146,7 @@ struct InputFileParser {
 
     /// Sets an option of the entry.
     ///
-    /// - Returns: Whether the option is known.
+    /// - Returns: Whether it has been set, or changes nothing; false if it is ignored.
     private mutating func set(_ name: String, _ value: String) throws(BadValue) -> Bool {
         switch name {
         case "out": self.entry?.name = try FilePath.inside(value)
@@ -154,8 +161,48 @@ struct InputFileParser {
         case "user-agent":
             let agent = try OptionSpec.userAgent.syntax.parsed(value)
             self.entry?.fields.append(HeaderLine(name: "User-Agent", value: agent))
-        default: return false
+        default: return try self.keep(name, value)
         }
         return true
+    }
+
+    /// Keeps one of the other options that the daemon has, if the reader has a use for it.
+    private mutating func keep(_ name: String, _ value: String) throws(BadValue) -> Bool {
+        guard let option = OptionName(rawValue: name) else {
+            if let remedy = Aria2OptionTable.remedy(for: name) {
+                guard value == "false" || value.isEmpty else { throw BadValue("it is not supported; \(remedy)") }
+                return true
+            }
+            return Aria2OptionTable.isWithoutEffect(name)
+        }
+        switch option.use(by: self.reader) {
+        case .silent: return true
+        case .ignored(let reason):
+            self.remark = reason
+            return false
+        case .refused(let remedy): throw BadValue("it is not supported for one file; \(remedy)")
+        case .honoured: break
+        }
+        guard !value.isEmpty else { return true }
+        do throws(OptionProblem) {
+            self.entry?.options[option] = try OptionRule.of(option).value(value)
+        } catch {
+            guard option.isSecret else { throw BadValue(error, of: String(value.prefix(64))) }
+            throw BadValue("the value \(error.complaint)" + (error.wanted.map { "; write \($0)" } ?? ""))
+        }
+        return true
+    }
+
+    /// The URLs of a line as aria2 reads them: those that cannot be fetched are left out if another one can.
+    private mutating func mirrors(_ text: String, _ entry: InputEntry, _ ended: [Event]) -> [Event] {
+        let mirrors = MirrorURLs(text.utf8.split(separator: 0x09).map { String(Substring($0)).trimmingBlanks })
+        guard !mirrors.urls.isEmpty else {
+            self.fault = InputFault(line: self.line, message: mirrors.problems.first ?? "no URL")
+            return ended
+        }
+        var entry = entry
+        entry.urls = mirrors.urls
+        self.entry = entry
+        return ended + mirrors.problems.map { .warning(line: self.line, $0) }
     }
 }

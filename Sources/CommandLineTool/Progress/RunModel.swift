@@ -24,6 +24,8 @@ struct RunModel: Sendable {
         var rate: Double = 0
         /// The estimated time left in seconds, or `nil`.
         var secondsLeft: Double?
+        /// The number of connections in use.
+        var connections = 0
         /// The reason for waiting, or `nil`.
         var waiting: String?
 
@@ -101,6 +103,7 @@ struct RunModel: Sendable {
                 row.total = progress.total
                 row.rate = progress.rate
                 row.secondsLeft = progress.secondsLeft
+                row.connections = progress.connections
                 row.waiting = nil
             }
         case .retrying(let failure, _, let delay):

@@ -21,12 +21,18 @@ struct AddPlan {
     var isQuiet = false
     /// Whether the command waits for the transfers to end.
     var waits = false
+    /// The command on whose behalf the input file is read.
+    var reader = InputReader.add
     /// The settings for uploading the files of the input file; `nil` if that lists URLs.
     var sending: Sending?
 
     /// Creates the transfer of an input file's entry.
     func transfer(_ entry: InputEntry) -> NewTransfer {
-        var options = self.options
+        var options = self.options.merging(entry.options)
+        let id = options[.gid].flatMap { GID($0) } ?? GID.random()
+        let isPaused = options[.pause].map { $0 == "true" } ?? self.isPaused
+        options.remove([.gid, .pause])
+        if let path = options[.loadCookies], !path.isEmpty { options[.loadCookies] = PosixPath.absolute(path) }
         if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
         if let name = entry.name { options[.out] = name }
         if let digest = entry.expected.last { options.set(.checksum, digest) }
@@ -38,10 +44,10 @@ struct AddPlan {
             }
         }
         return NewTransfer(
-            id: GID.random(),
+            id: id,
             urls: entry.urls.map(\.text),
             options: options,
-            isPaused: self.isPaused
+            isPaused: isPaused
         )
     }
 }

@@ -45,7 +45,7 @@ struct AddRun {
         }
         var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
         if let sending = self.plan.sending { return try await self.addUploads(&reader, shown, sending) }
-        var parser = InputFileParser()
+        var parser = InputFileParser(for: self.plan.reader)
         while let line = try reader.next() {
             for event in parser.take(line) { try await self.take(event, shown) }
         }
@@ -93,7 +93,7 @@ struct AddRun {
         guard !self.pending.isEmpty else { return }
         let entries = self.pending
         self.pending = []
-        let ids = try await self.send(entries)
+        let ids = try await self.sendAll(entries)
         if self.plan.waits { self.added += ids }
         if let position = self.position { self.position = position + ids.count }
         if self.plan.isQuiet { return }
@@ -102,6 +102,27 @@ struct AddRun {
         } else {
             self.console.print(ids.map(\.description))
         }
+    }
+
+    /// Sends a batch; without the entries whose ids, given in the list, the daemon has already.
+    private mutating func sendAll(_ entries: [NewTransfer]) async throws(ControlError) -> [GID] {
+        do throws(ControlError) {
+            return try await self.send(entries)
+        } catch {
+            guard error.code == .duplicate, self.plan.inputFile != nil else { throw error }
+        }
+        var ids: [GID] = []
+        for entry in entries {
+            do throws(ControlError) {
+                ids += try await self.client.add([entry], at: self.position.map { $0 + ids.count })
+            } catch {
+                guard error.code == .duplicate else { throw error }
+                self.faults += 1
+                let id = entry.id?.description ?? ""
+                self.console.tell("martlet: the id \(id) is in the queue already, so this file is not added again")
+            }
+        }
+        return ids
     }
 
     /// Sends a batch, and repeats it once if the connection was lost before the response.

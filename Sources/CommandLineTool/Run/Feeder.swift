@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import Datasets
 import Platform
 import Synchronization
@@ -18,6 +19,7 @@ final class Feeder: Sendable {
     private let mailbox: EventMailbox
     private let options: SharedOptions
     private let dataset: DatasetRun?
+    private let cookies = CookieFiles()
     private let onlyExamines: Bool
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
@@ -97,7 +99,13 @@ final class Feeder: Sendable {
         }
     }
 
-    /// Closes the engine after the last upload.
+    /// Reports a line of a list that cannot be used.
+    func refuse(_ fault: InputFault, file: String) { self.mailbox.take(fault, file: file) }
+
+    /// Reports a warning that belongs to no transfer.
+    func warn(_ text: String) { self.mailbox.take(warning: text) }
+
+    /// Closes the engine after the last request of a caller that adds them itself.
     func endSending() {
         self.ended.store(true, ordering: .relaxed)
         self.engine.close()
@@ -108,7 +116,7 @@ final class Feeder: Sendable {
     /// - Parameters:
     ///   - path: The list's path, or `-` for standard input.
     ///   - take: Called with each line, `nil` at the end, and the list's display name; returns whether to continue.
-    private func read(_ path: String, _ take: (LineReader.Line?, String) -> Bool) {
+    func read(_ path: String, _ take: (LineReader.Line?, String) -> Bool) {
         let isStandardInput = path == "-"
         let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
         let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -181,7 +189,7 @@ final class Feeder: Sendable {
         if !dataset.writesShards {
             entry.name = try fetch.row.name.map { (name) throws(BadValue) in try FilePath.inside(name) }
         }
-        var request = self.request(entry)
+        var request = try self.request(entry)
         dataset.prepare(&request, for: fetch)
         do throws(EngineError) {
             try self.engine.add(request)
@@ -196,13 +204,19 @@ final class Feeder: Sendable {
 
     private func take(_ event: InputFileParser.Event, file: String) {
         switch event {
-        case .entry(let entry): self.add(self.request(entry), line: entry.line, file: file)
+        case .entry(let entry):
+            do throws(BadValue) {
+                self.add(try self.request(entry), line: entry.line, file: file)
+            } catch {
+                let url = entry.urls.first?.redacted ?? ""
+                self.mailbox.take(InputFault(line: entry.line, message: error.description, url: url), file: file)
+            }
         case .fault(let fault): self.mailbox.take(fault, file: file)
         case .warning(let line, let text): self.mailbox.take(warning: "\(file):\(line): \(text)")
         }
     }
 
-    private func request(_ entry: InputEntry) -> DownloadRequest {
+    private func request(_ entry: InputEntry) throws(BadValue) -> DownloadRequest {
         var request = DownloadRequest(
             entry.urls,
             name: entry.name,
@@ -218,10 +232,11 @@ final class Feeder: Sendable {
             request.name = String(path[path.utf8.index(after: slash)...])
             request.directory = FilePath.join(entry.directory ?? self.options.options.directory, String(path[..<slash]))
         }
+        if !entry.options.isEmpty { try entry.apply(to: &request, self.cookies) }
         return request
     }
 
-    private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
+    func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
         var request = request
         if self.onlyExamines { request.onlyExamine() }
         do {
@@ -236,7 +251,7 @@ final class Feeder: Sendable {
     }
 
     /// Waits until another request may be added; returns false if the run stops.
-    private func ready() -> Bool {
+    func ready() -> Bool {
         while !self.stopped.load(ordering: .relaxed) {
             if self.mailbox.backlog > Self.window || self.dataset?.isBehind == true {
                 usleep(20_000)

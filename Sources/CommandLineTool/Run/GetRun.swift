@@ -107,6 +107,7 @@ enum GetRun {
 
     /// The events that the output needs: with many small files, delivering events is a large part of the work.
     private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
+        if let printer = plan.printer { return printer.wantsProgress ? .all : [.states, .responses] }
         if isLive || plan.verbose || plan.display == .json { return .all }
         if plan.isReported { return DatasetRun.interest }
         return plan.display == .quiet ? .states : [.states, .responses]

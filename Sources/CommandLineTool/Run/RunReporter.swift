@@ -9,6 +9,7 @@ import TransferEngine
 /// Used by one thread, except ``hurry()``.
 final class RunReporter: Sendable {
     private let display: GetPlan.Display
+    private let printer: Aria2Printer?
     private let errors = OutputStream(STDERR_FILENO)
     private let objects: OutputStream?
     /// Where the counts of a table are printed for a program.
@@ -24,8 +25,9 @@ final class RunReporter: Sendable {
     init(_ plan: GetPlan) {
         let isTerminal = Terminal.isInteractive(STDERR_FILENO)
         self.display = plan.display
+        self.printer = plan.printer
         self.isUnicode = Terminal.isUnicode
-        self.isLive = isTerminal && plan.display == .text && plan.drawsProgress
+        self.isLive = plan.printer?.isLive ?? isTerminal && plan.display == .text && plan.drawsProgress
         self.objects = plan.display == .json ? OutputStream(plan.toStandardOutput ? STDERR_FILENO : STDOUT_FILENO) : nil
         self.counts = plan.printsCounts ? self.objects ?? OutputStream(STDOUT_FILENO) : nil
         self.text = ReportText(
@@ -45,6 +47,7 @@ final class RunReporter: Sendable {
     /// Stops waiting for readers that accept no output, because the run is stopping.
     func hurry() {
         self.errors.hurry()
+        self.printer?.hurry()
         self.objects?.hurry()
         self.counts?.hurry()
     }
@@ -64,6 +67,7 @@ final class RunReporter: Sendable {
 
     /// Prints the events since the last call.
     func show(_ batch: EventMailbox.Batch, _ totals: ProgressFrame.Totals) {
+        if let printer { return printer.show(batch, totals) }
         if let objects = self.objects {
             var lines = ""
             for report in batch.reports {
@@ -83,6 +87,7 @@ final class RunReporter: Sendable {
 
     /// Prints a message above the live region.
     func tell(_ line: String) {
+        if let printer { return printer.tell(.notice, line) }
         guard self.objects?.descriptor != STDERR_FILENO else { return }
         guard self.isLive else { return self.write(["martlet: " + line]) }
         self.errors.write(
@@ -94,6 +99,7 @@ final class RunReporter: Sendable {
 
     /// Removes the live region and prints the summary.
     func end(_ summary: Summary, status: Int32) {
+        if let printer { return printer.end() }
         self.objects?.write(JSONEvents.end(summary, status: status) + "\n")
         if self.isLive {
             self.errors.write(

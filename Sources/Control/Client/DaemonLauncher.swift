@@ -15,6 +15,11 @@ package struct DaemonLauncher: Sendable {
     /// The timeout for the daemon's first response.
     package var patience: Duration = .seconds(15)
 
+    /// The subcommand of the running program that becomes the daemon, with all arguments, instead of `martlet daemon`.
+    ///
+    /// It then starts in the working directory, and determines its state directory itself.
+    package var ownCommand: String?
+
     private let executable: String?
 
     /// The daemons started here; they must be reaped, or they would remain as zombies.
@@ -61,6 +66,7 @@ package struct DaemonLauncher: Sendable {
     }
 
     private func program() throws(ControlError) -> String {
+        if self.ownCommand != nil, let own = DaemonExecutable.own() { return own }
         if let named = self.executable { return try DaemonExecutable.check(named) }
         return try DaemonExecutable.find()
     }
@@ -127,18 +133,38 @@ package struct DaemonLauncher: Sendable {
     }
 
     private func spawn(_ program: String, _ state: StateDirectory) throws(ControlError) -> DetachedProcess {
-        let home = StateDirectory.environment("HOME") ?? "/"
-        var words = DaemonExecutable.words(program) + ["--state-dir", state.path, "--detached"] + self.arguments
+        var words = DaemonExecutable.words(program) + ["--state-dir", state.path, "--detached"]
+        var directory = StateDirectory.environment("HOME") ?? "/"
+        if let own = self.ownCommand {
+            words = Self.words(program, own)
+            directory = PosixPath.absolute(".")
+        }
+        if !Self.isDirectory(directory) { directory = "/" }
         guard let secret = self.secret else {
-            return try .start(words, log: state.logPath, directory: Self.isDirectory(home) ? home : "/")
+            return try .start(words + self.arguments, log: state.logPath, directory: directory)
         }
         let pipe = try SecretPipe(secret)
-        words += ["--rpc-secret-fd", "3"]
-        return try .start(
-            words,
-            log: state.logPath,
-            directory: Self.isDirectory(home) ? home : "/",
-            inherited: pipe.reading
+        // Before its own arguments, which may end with operands.
+        words +=
+            self.ownCommand == nil ? self.arguments + ["--rpc-secret-fd", "3"] : ["--rpc-secret-fd=3"] + self.arguments
+        return try .start(words, log: state.logPath, directory: directory, inherited: pipe.reading)
+    }
+
+    private static func words(_ program: String, _ own: String) -> [String] {
+        program.split(separator: "/").last.map(String.init) == own ? [program] : [program, own]
+    }
+
+    /// Starts ``ownCommand`` in the background and does not wait for it; its output is discarded.
+    ///
+    /// - Throws: ``ControlError`` with `unreachable` if it cannot be started.
+    package func startUnattended() throws(ControlError) {
+        guard let own = self.ownCommand else { return }
+        Self.keep(
+            try .start(
+                Self.words(try self.program(), own) + self.arguments,
+                log: "/dev/null",
+                directory: PosixPath.absolute(".")
+            )
         )
     }
 

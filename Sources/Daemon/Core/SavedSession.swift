@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Control
+package import Control
 internal import QueueStore
 
 /// An unfinished transfer as an entry of aria2's input files, which `aria2c -i` and `martlet get -i` read.
@@ -7,7 +7,7 @@ internal import QueueStore
 /// Pure value.
 ///
 /// - Source: aria2c(1), "Input File" and `--save-session`; aria2's `SessionSerializer`.
-struct SavedSession: Sendable {
+package struct SavedSession: Sendable {
     /// The states of the transfers that are saved: as in aria2, failed ones are included.
     static let states: Set<TransferRecord.State> = [.waiting, .active, .retrying, .held, .paused, .failed]
 
@@ -18,16 +18,36 @@ struct SavedSession: Sendable {
     ]
 
     /// UTF-8 text.
-    private(set) var bytes: [UInt8] = []
+    package private(set) var bytes: [UInt8] = []
+
+    /// Creates an empty session.
+    package init() {}
 
     /// Appends a download; uploads and requests with content cannot be represented and are omitted.
     mutating func append(_ transfer: StoredTransfer) {
         guard transfer.upload == nil, transfer.options[.body] == nil else { return }
+        self.append(
+            NewTransfer(
+                id: transfer.id,
+                urls: transfer.urls,
+                options: transfer.options,
+                isPaused: transfer.state == .paused
+            ),
+            in: transfer.directory
+        )
+    }
+
+    /// Appends a download that is not in a queue.
+    ///
+    /// - Parameters:
+    ///   - transfer: The download.
+    ///   - directory: Its directory.
+    package mutating func append(_ transfer: NewTransfer, in directory: String) {
         self.append(transfer.urls.joined(separator: "\t") + "\n")
-        self.append("gid", transfer.id.description)
-        if transfer.state == .paused { self.append("pause", "true") }
-        self.append("dir", transfer.directory)
-        for name in transfer.options.names where !Self.own.contains(name) {
+        if let id = transfer.id { self.append("gid", id.description) }
+        if transfer.isPaused { self.append("pause", "true") }
+        self.append("dir", directory)
+        for name in transfer.options.names where !Self.own.contains(name) && name != .dir {
             for value in transfer.options[all: name] { self.append(name.rawValue, value) }
         }
     }

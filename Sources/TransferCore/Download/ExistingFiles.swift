@@ -74,6 +74,9 @@ package struct ExistingFiles: Sendable {
         }
         guard let existing = survey.existing else { return .fetch(overwrites: false) }
         if let mark, existing.mark == mark { return .skip(existing) }
+        if existing.hasControlFile, self.rule == .auto || self.rule == .resume {
+            return .nextName(reason: "\(target.name).aria2 shows that it is an unfinished download of aria2")
+        }
         let canReplace = existing.isRegular
         switch self.rule {
         case .skip: return .skip(existing)
@@ -184,7 +187,7 @@ package struct ExistingFiles: Sendable {
         case .skip: return .skip(existing)
         case .fail: return .fail(self.exists(target))
         case .overwrite where existing.isRegular: return .fetch(overwrites: true)
-        case .auto where existing.isRegular && isCurrent(existing): return .skip(existing)
+        case .auto where existing.isRegular && !existing.hasControlFile && isCurrent(existing): return .skip(existing)
         case .auto, .rename, .resume, .overwrite: return .nextName(reason: "")
         }
     }

@@ -27,6 +27,8 @@ public struct ExistingFile: Sendable {
     /// The validators that Martlet stored when it finished the file (extended attribute `user.martlet.version`, which
     /// also contains the size and the modification time of the file; `nil` if they no longer match).
     public var recorded: RecordedVersion?
+    /// Whether aria2's control file, `NAME.aria2`, is beside it: the file has holes until aria2 has finished it.
+    public var hasControlFile = false
     /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
     public var mark: String?
 

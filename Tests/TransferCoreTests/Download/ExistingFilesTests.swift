@@ -120,6 +120,18 @@ struct ExistingFilesTests {
         #expect(Self.before(Self.rules(rule, exact: true), nil) == "fetch")
     }
 
+    @Test("a file with aria2's control file is unfinished: it is neither skipped nor continued")
+    func controlFile() {
+        var file = Self.file()
+        file.hasControlFile = true
+        #expect(Self.before(Self.rules(.auto), file) == "next name")
+        #expect(Self.before(Self.rules(.resume), file) == "next name")
+        #expect(Self.before(Self.rules(.resume, digests: true), file) == "next name")
+        #expect(Self.before(Self.rules(.overwrite), file) == "fetch over")
+        #expect(Self.before(Self.rules(.fail), file) == "fail file-exists")
+        #expect(Self.after(Self.rules(.auto), file, current: true) == "next name")
+    }
+
     @Test("an unknown partial file takes the name, by every rule", arguments: IfExistsRule.allCases)
     func taken(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), Self.file(), .foreign("no journal")) == "next name")

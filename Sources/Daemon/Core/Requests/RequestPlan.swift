@@ -144,7 +144,7 @@ extension RequestPlan {
         return digests
     }
 
-    private static func rule(_ reader: OptionReader) throws(ControlError) -> DownloadOptions.IfExists {
+    static func rule(_ reader: OptionReader) throws(ControlError) -> DownloadOptions.IfExists {
         let overwrites = try reader.flag(.allowOverwrite) ?? false
         let renames = try reader.flag(.autoFileRenaming) ?? true
         if let text = reader.options[.ifExists], !text.isEmpty {
@@ -195,7 +195,7 @@ extension RequestPlan {
         request.fields = own + base.filter { !names.contains($0.0.lowercased()) }
     }
 
-    private static func readLimits(_ reader: OptionReader, _ own: inout DownloadOptions) throws(ControlError) {
+    static func readLimits(_ reader: OptionReader, _ own: inout DownloadOptions) throws(ControlError) {
         let split = try reader.count(.split, 1...256)
         let perServer = try reader.count(.maxConnectionPerServer, 1...256)
         if split != nil || perServer != nil {
@@ -213,8 +213,8 @@ extension RequestPlan {
         if let timeout = try reader.seconds(.connectTimeout), timeout > .zero {
             own.connectTimeout = timeout
         }
-        own.speedFloor = try reader.speedFloor()
-        own.mayBeRepeated = try reader.flag(.mayBeRepeated) ?? false
+        if let text = reader.options[.lowestSpeedLimit], !text.isEmpty { own.speedFloor = try reader.speedFloor() }
+        own.mayBeRepeated = try reader.flag(.mayBeRepeated) ?? own.mayBeRepeated
         if let timeout = try reader.seconds(.resourceTimeout) { own.totalTimeout = timeout }
         if let timeout = try reader.seconds(.outageTimeout) {
             own.outageTimeout = timeout > .zero ? timeout : nil

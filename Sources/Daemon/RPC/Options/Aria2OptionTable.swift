@@ -5,7 +5,7 @@
 /// this daemon does.
 ///
 /// - Source: `aria2.getGlobalOption` of aria2 1.36, aria2c(1).
-enum Aria2OptionTable {
+package enum Aria2OptionTable {
     /// Options of a transfer, which are also global.
     static let transfer: [(name: String, value: String)] = [
         ("allow-piece-length-change", "false"), ("always-resume", "true"), ("async-dns", "true"),
@@ -61,4 +61,12 @@ enum Aria2OptionTable {
         ("save-cookies", "cookies are not stored; pass the required ones with load-cookies"),
         ("server-stat-of", "server statistics are not available"),
     ]
+
+    /// Whether an option of a transfer has no effect here, whatever its value is.
+    package static func isWithoutEffect(_ name: String) -> Bool {
+        self.transfer.contains { $0.name == name } && self.remedy(for: name) == nil
+    }
+
+    /// The alternative to an option of a transfer that is refused unless it is false, or `nil`.
+    package static func remedy(for name: String) -> String? { self.refused.first { $0.name == name }?.remedy }
 }

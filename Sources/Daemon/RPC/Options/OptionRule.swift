@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Control
-internal import TransferCore
+package import Control
+package import TransferCore
 
 /// The syntax of an option's values.
 ///
 /// - Source: aria2c(1), for aria2's options.
-enum OptionRule: Sendable {
+package enum OptionRule: Sendable {
     /// `true` or `false`.
     case flag
     /// A whole number in a range.
@@ -36,7 +36,7 @@ enum OptionRule: Sendable {
     case text
 
     /// Returns the rule of an option.
-    static func of(_ name: OptionName) -> OptionRule {
+    package static func of(_ name: OptionName) -> OptionRule {
         switch name {
         case .dir, .out, .loadCookies, .saveSession: .path
         case .checksum: .digest
@@ -73,7 +73,7 @@ enum OptionRule: Sendable {
     /// Validates a value and returns its normalized form; sizes are converted to bytes.
     ///
     /// - Throws: ``OptionProblem``, which describes the accepted values.
-    func value(_ text: String) throws(OptionProblem) -> String {
+    package func value(_ text: String) throws(OptionProblem) -> String {
         switch self {
         case .flag:
             guard text == "true" || text == "false" else {
