@@ -39,6 +39,8 @@ struct ServerService: Service {
     let mayDoWithoutTCP: Bool
     let notifier: ServiceNotifier
     let logger: Logger
+    /// Called when the server listens, before that is reported.
+    let onReady: @Sendable () -> Void
 
     func run() async throws {
         do {
@@ -63,6 +65,7 @@ struct ServerService: Service {
             onReady: { bound in
                 let places = [bound.socketPath, bound.listen?.description].compactMap(\.self).joined(separator: ", ")
                 self.logger.notice("listening", metadata: ["on": "\(places)"])
+                self.onReady()
                 self.notifier.ready("Listening on \(places)")
             }
         )

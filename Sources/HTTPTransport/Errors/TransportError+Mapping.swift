@@ -125,7 +125,8 @@ extension TransportError {
             case .headTooLarge, .tooManyInterimResponses, .trailersTooLarge: .headTooLarge
             default: .malformed
             }
-        return TransportError(code, "\(peer.place): \(rule)")
+        let remedy = rule == .onlyHTTP2 ? "use another address of the file, or a proxy that speaks HTTP/1.1" : ""
+        return TransportError(code, "\(peer.place): \(rule)", remedy: remedy)
     }
 
     /// The error of a connection that was closed too early.
