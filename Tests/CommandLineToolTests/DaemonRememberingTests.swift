@@ -20,7 +20,11 @@ struct DaemonRememberingTests {
     }
 
     private func command(_ words: String...) throws -> DaemonCommand {
-        try DaemonCommand.parse(words + ["--state-dir", self.state.path])
+        try self.parse(words + ["--state-dir", self.state.path])
+    }
+
+    private func parse(_ words: [String]) throws -> DaemonCommand {
+        try #require(try QueueRun.command(["daemon"] + words) as? DaemonCommand)
     }
 
     private func store(_ options: RememberedOptions) throws {
@@ -49,7 +53,7 @@ struct DaemonRememberingTests {
     @Test("A token is never stored: only that there was one")
     func tokens() throws {
         for words in [["--rpc-secret", "geheim"], ["--rpc-secret=geheim"], ["--rpc-secret-fd", "9"]] {
-            let command = try DaemonCommand.parse(words)
+            let command = try self.parse(words)
             let options = try #require(try command.startSettings(self.state).optionsToRemember)
             #expect(options.arguments.isEmpty && options.hadToken && !options.isEmpty)
         }
@@ -59,7 +63,7 @@ struct DaemonRememberingTests {
 
     @Test("Every option of the daemon's work is among the remembered ones")
     func complete() throws {
-        let tool = try ManualPage.tool(MartletCommand._dumpHelp())
+        let tool = try ManualPage.tool()
         let daemon = try #require(tool.subcommands?.first { $0.commandName == "daemon" })
         let notRemembered = [
             "state-dir", "detach", "detached", "show-options", "forget-options", "rpc-secret", "rpc-secret-fd", "help",
@@ -75,9 +79,9 @@ struct DaemonRememberingTests {
             else { continue }
             count += 1
             let word = "--\(name)" + (argument.kind == "flag" ? "" : "=\(values[name] ?? "1")")
-            let arguments = try DaemonCommand.parse([word]).arguments
+            let arguments = try self.parse([word]).arguments
             #expect(arguments.count == 1 && arguments[0].hasPrefix("--\(name)"), "\(name)")
-            #expect(try DaemonCommand.parse(arguments).arguments == arguments, "\(name)")
+            #expect(try self.parse(arguments).arguments == arguments, "\(name)")
         }
         #expect(count >= 20)
     }

@@ -46,7 +46,7 @@ struct ProgressLinesTests {
 
     @Test("The line of one file has its bytes, with those of earlier runs")
     func oneFile() {
-        let totals = ProgressFrame.Totals(waiting: 0, received: 1 << 20, rate: 1 << 20)
+        let totals = ProgressFrame.Totals(waiting: 0, received: 1 << 20, rate: 1_048_576)
         let model = self.running([(bytes: 5 << 20, total: 10 << 20)])
         #expect(Amounts(model, totals).text == "0/1 file, 5.00/10.0 MiB, 50%, 1.00 MiB/s, 0:05 left")
     }
@@ -55,7 +55,7 @@ struct ProgressLinesTests {
     func severalFiles() {
         var model = self.running([(bytes: 3 << 20, total: 5 << 20), (bytes: 1 << 20, total: 2 << 20)])
         model.fail("other", TransferFailure(.notFound, "404"))
-        var totals = ProgressFrame.Totals(waiting: 0, received: 4 << 20, rate: 1 << 20)
+        var totals = ProgressFrame.Totals(waiting: 0, received: 4 << 20, rate: 1_048_576)
         #expect(Amounts(model, totals).text == "0/3 files, 1 failed, 4.00/7.00 MiB, 57%, 1.00 MiB/s, 0:03 left")
         totals.waiting = 7
         totals.held = 2

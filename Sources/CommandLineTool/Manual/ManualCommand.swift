@@ -62,11 +62,16 @@ extension ManualPage {
     /// The name of a page without its section: `martlet`, or `martlet-get`.
     static func name(of command: String?) -> String { "martlet" + (command.map { "-\($0)" } ?? "") }
 
+    /// The description of this program.
+    ///
+    /// - Throws: `DecodingError` if ArgumentParser's description has an unexpected format.
+    static func tool() throws -> ToolDescription.Command { try self.tool(MartletCommand._dumpHelp()) }
+
     /// A manual page of this program; `nil` for the one of all commands.
     ///
     /// - Throws: `DecodingError` if ArgumentParser's description has an unexpected format.
     static func current(_ command: String? = nil) throws -> String {
-        let tool = try self.tool(MartletCommand._dumpHelp())
+        let tool = try self.tool()
         guard let command else { return self.page(of: tool) }
         guard let found = (tool.subcommands ?? []).first(where: { $0.commandName == command }) else { return "" }
         return self.page(of: found, in: tool)

@@ -70,7 +70,7 @@ package enum DaemonProcess {
                         mayDoWithoutTCP: settings.mayDoWithoutTCP,
                         notifier: notifier,
                         logger: logger,
-                        onReady: { settings.remember(logger) }
+                        onBound: { settings.remember(logger) }
                     )
                 ),
             ],

@@ -48,7 +48,7 @@ extension DaemonSettings {
         }
     }
 
-    /// Remembers the options for later starts without options; called when the daemon is ready.
+    /// Remembers the options for later starts without options; called when the addresses are bound.
     func remember(_ logger: Logger) {
         guard let options = self.optionsToRemember else { return }
         do throws(StorageError) {
