@@ -156,7 +156,7 @@ struct ManualTests {
             }
             for reference in page.split(separator: "\n") where reference.hasPrefix(".BR martlet\\-") {
                 let other = reference.dropFirst(".BR martlet\\-".count).prefix { $0 != " " }.replacing("\\-", with: "-")
-                #expect(MartletCommand.names.contains(other), "\(reference)")
+                #expect(MartletCommand.names.contains(String(other)), "\(reference)")
             }
         }
         #expect(CommandLineTool.run(["generate-manual", "hlep"]).status == 28)

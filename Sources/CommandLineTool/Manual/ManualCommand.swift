@@ -26,7 +26,13 @@ struct ManualCommand: ParsableCommand {
     )
     var directory: String?
 
+    @Flag(help: "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
+    var spellings = false
+
     func validate() throws {
+        guard !self.spellings || self.command == nil && self.directory == nil else {
+            throw ValidationError("--spellings prints a table, not pages; leave the rest out")
+        }
         if let command = self.command, !MartletCommand.names.contains(command) {
             throw ValidationError("'\(DisplayText.clean(command))' is not a command; see martlet --help")
         }
@@ -37,6 +43,7 @@ struct ManualCommand: ParsableCommand {
     }
 
     func run() throws {
+        if self.spellings { return print(SpellingsPage.text, terminator: "") }
         guard let directory = self.directory else {
             print(try ManualPage.current(self.command), terminator: "")
             return
