@@ -2,7 +2,7 @@
 /// The exit status of a run with several reasons for one: the first of them in a fixed order.
 ///
 /// Pure value: the order in which the reasons occur does not matter. Causes that the user has to remove precede those
-/// that another run may cure, so that a status of the latter says that another run may cure all. A status that is not in
+/// that another run may cure, so that a status of the latter says that another run may cure all. One that is not in
 /// the order, from a later daemon, counts as 1.
 struct ExitOrder: Equatable, Sendable {
     /// The statuses, the most severe one first.

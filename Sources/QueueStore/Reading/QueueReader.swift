@@ -43,6 +43,7 @@ package struct QueueReader: ~Copyable {
     ///   - after: The last identifier of the previous page, or `nil`.
     ///   - limit: The maximum number.
     /// - Returns: The identifiers.
+    /// - Throws: `damaged`, and the store's other errors.
     package func identifiers(
         beginning prefix: String,
         after: GID? = nil,
