@@ -57,7 +57,7 @@ import TransferEngine
         let mailbox = self.mailbox()
         mailbox.take(InputFault(line: 3, message: "bad"), file: "list.txt")
         let batch = mailbox.drain()
-        #expect(batch.model.failed == 1 && batch.model.lastFailure == .badOption)
+        #expect(batch.model.failed == 1 && batch.model.failureStatus.status == 28)
         #expect(batch.reports.first.flatMap { ReportText().line($0) } == "failed: list.txt:3: bad")
         #expect(
             batch.reports.first.flatMap { JSONEvents.line($0) }

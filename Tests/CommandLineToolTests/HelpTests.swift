@@ -14,11 +14,33 @@ struct HelpTests {
         for name in MartletCommand.names + ["help"] {
             #expect(lines.dropFirst(6).count { $0 == "  \(name)" || $0.hasPrefix("  \(name) ") } == 1, "\(name)")
         }
-        for heading in ["TRANSFERS:", "THE DAEMON'S QUEUE:", "SERVING:", "MORE:", "OPTIONS:"] {
+        for heading in [
+            "DOWNLOAD:", "UPLOAD:", "TRANSFER IN THE BACKGROUND:", "SHARE AND RECEIVE FILES:", "AUTOMATE:", "MORE:",
+            "OPTIONS:",
+        ] {
             #expect(lines.contains { $0 == heading }, "\(heading)")
         }
         #expect(help.contains("./martlet example NAME"))
         for line in lines { #expect(line.count <= 79, "\(line)") }
+    }
+
+    @Test("Each task has examples, which martlet accepts")
+    func examples() throws {
+        let lines = RootHelp.text.split(separator: "\n")
+        #expect(RootHelp.examples.count == 5)
+        for name in RootHelp.examples.keys { #expect(lines.contains { $0 == name.uppercased() + ":" }, "\(name)") }
+        for (line, _) in RootHelp.examples.values.joined() {
+            let words = line.split(separator: "|")[0].split(separator: " ").dropFirst().map(String.init)
+                .map { word in
+                    switch word {
+                    case "URL": "http://h/a"
+                    case "FILE...": "a"
+                    case "T.csv", "R", "DIR", "NAME", "LIST", "FILE", "COMMAND": word
+                    default: word
+                    }
+                }
+            #expect(throws: Never.self, "\(line)") { _ = try QueueRun.command(words) }
+        }
     }
 
     @Test(

@@ -3,6 +3,7 @@ import Control
 import Platform
 import Testing
 import TransferCore
+import TransferTesting
 
 @testable import CommandLineTool
 
@@ -51,11 +52,11 @@ struct ManualTests {
 
     private static let sources = Result { try Sources() }
 
-    @Test("It has a section for every command")
+    @Test("It names every command and its page")
     func commands() throws {
         let page = try Self.page.get()
         for name in MartletCommand.names.map(ManualPage.escaped) {
-            #expect(page.contains(".SH \"martlet \(name)\""), "\(name)")
+            #expect(page.contains(".TP\n.BR martlet\\-\(name) (1)\n"), "\(name)")
             #expect(page.contains(".B martlet \(name)\n"), "\(name)")
         }
         for section in ["DESCRIPTION", "\"EXIT STATUS\"", "ENVIRONMENT", "FILES", "EXAMPLES", "\"SEE ALSO\""] {
@@ -107,13 +108,13 @@ struct ManualTests {
     }
 
     @Test("Its files have the names that the sources use")
-    func files() throws {
+    func usedFiles() throws {
         let sources = try Self.sources.get()
         let names = (ManualTables.files + ManualTables.stateFiles).flatMap(\.names)
         for suffix in [
             ".part", ".part.journal", ".martlet-bad", ".martlet-new", ".origin", ".martlet-reports", ".martlet-shards",
             "queue.sqlite", "rpc-secret", "martletd.log", "martletd.sock", "martletd.lock", "sessions", "spools",
-            ".martlet-uploads", ".martlet.json",
+            ".martlet-uploads", ".martlet.json", "daemon-options.json",
         ] {
             #expect(sources.contains("\"\(suffix)\""), "\(suffix)")
             #expect(names.contains { $0.contains(suffix) }, "\(suffix)")
@@ -133,6 +134,41 @@ struct ManualTests {
                 #expect(throws: Never.self, "\(name)") { _ = try QueueRun.command(words) }
             }
         }
+    }
+
+    @Test("Every command has a page with its options, and what it names exists")
+    func pages() throws {
+        let tool = try ManualPage.tool()
+        for name in MartletCommand.names {
+            let page = try ManualPage.current(name)
+            let title = ManualPage.escaped("martlet-\(name)")
+            #expect(page.hasPrefix(".TH \(title.uppercased()) 1 "), "\(name)")
+            for section in ["SYNOPSIS", "DESCRIPTION", "OPTIONS", "\"EXIT STATUS\"", "\"SEE ALSO\""] {
+                #expect(page.contains(".SH \(section)\n"), "\(name) \(section)")
+            }
+            #expect(page.contains(".SH NAME\n\(title) \\- "))
+            #expect(page.utf8.allSatisfy { $0 < 0x80 }, "\(name): roff needs escapes for other characters")
+            let command = try #require(tool.subcommands?.first { $0.commandName == name })
+            for argument in command.arguments ?? [] where argument.shouldDisplay && argument.kind != "positional" {
+                for option in argument.names ?? [] where option.kind == "long" && option.name != "version" {
+                    #expect(page.contains("\\fB" + ManualPage.escaped("--" + option.name) + "\\fR"), "\(option.name)")
+                }
+            }
+            for reference in page.split(separator: "\n") where reference.hasPrefix(".BR martlet\\-") {
+                let other = reference.dropFirst(".BR martlet\\-".count).prefix { $0 != " " }.replacing("\\-", with: "-")
+                #expect(MartletCommand.names.contains(String(other)), "\(reference)")
+            }
+        }
+        #expect(CommandLineTool.run(["generate-manual", "hlep"]).status == 28)
+        #expect(CommandLineTool.run(["generate-manual", "get", "--directory", "d"]).status == 28)
+    }
+
+    @Test("All pages are written into a directory")
+    func files() throws {
+        let temporary = try TemporaryDirectory()
+        #expect(CommandLineTool.run(["generate-manual", "--directory", temporary.path("man1")]).status == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: temporary.path("man1"))
+        #expect(Set(names) == Set(["martlet.1"] + MartletCommand.names.map { "martlet-\($0).1" }))
     }
 
     @Test("Text is escaped for roff")

@@ -132,7 +132,7 @@ import TransferEngine
         )
         #expect(model.rows.isEmpty && model.failed == 50 && model.failures.count == 20 && model.skipped == 1)
         #expect(model.failures[0] == .init(name: "f1", reason: "gone; look"))
-        #expect(model.lastFailure == .notFound)
+        #expect(model.failureStatus.status == 3)
         let only = Summary(failed: 1, failures: [.init(name: "f", reason: "gone")])
         #expect(only.lines().count == 1, "printed already, in the line above")
         let summary = Summary(

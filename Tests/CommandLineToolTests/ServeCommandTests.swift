@@ -133,9 +133,33 @@ struct ServeCommandTests {
     @Test("warns where what is sent can be read on the way")
     func warnings() throws {
         var configuration = ReceiverConfiguration(directory: ".")
-        #expect(ServeText.warnings(configuration).isEmpty)
         configuration.listen.host = "0.0.0.0"
         #expect(ServeText.warnings(configuration).count == 1)
+        #expect(ServeText.warnings(configuration).first?.contains("not encrypted") == true)
+    }
+
+    @Test("says that an address is for this machine only, and how to be reachable")
+    func onlyHere() throws {
+        var configuration = ReceiverConfiguration(directory: ".")
+        configuration.listen = ListenAddress(port: 9000)
+        #expect(
+            ServeText.warnings(configuration) == [
+                "this address is for this machine only; to be reachable for others, add "
+                    + "--listen 0.0.0.0:9000 --tls-self-signed --token-file FILE"
+            ]
+        )
+        // A link alone needs no credentials.
+        configuration.directory = nil
+        configuration.shares = [ShareOffer(path: "f", lifetime: nil, downloads: nil)]
+        #expect(
+            ServeText.warnings(configuration) == [
+                "the addresses and links are for this machine only; to be reachable for others, add "
+                    + "--listen 0.0.0.0:9000 --tls-self-signed"
+            ]
+        )
+        // A proxy makes it reachable.
+        configuration.basePath = "/files"
+        #expect(ServeText.warnings(configuration).isEmpty)
     }
 
     @Test("takes no time for no limit, and a name for the cookie that can be one")

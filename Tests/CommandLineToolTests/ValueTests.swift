@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import Testing
 import TransferCore
 import TransferEngine
@@ -64,7 +65,7 @@ import TransferEngine
             (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
         ] as [(Bool, TransferFailure.Code?, Bool, Int, Int32)]
     )
-    func theLastFailureChoosesTheExitStatus(
+    func theMostSevereReasonChoosesTheExitStatus(
         interrupted: Bool,
         failure: TransferFailure.Code?,
         broken: Bool,
@@ -74,7 +75,7 @@ import TransferEngine
         #expect(
             ExitStatus.choose(
                 interrupted: interrupted,
-                lastFailure: failure,
+                failures: failure.map { Int32(Aria2ExitStatus($0).number) } ?? 0,
                 outputBroken: broken,
                 unfinished: unfinished
             ) == status

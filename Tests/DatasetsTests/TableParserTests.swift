@@ -291,3 +291,32 @@ import TransferTesting
         #expect(TableFormat(fileName: "-") == nil)
     }
 }
+
+@Suite("A report from which nothing is fetched")
+struct ReportedRowsTests {
+    private func reason(_ lines: [String], allFailed: Bool = false) throws -> String? {
+        var parser = TableParser(reportWithAllFailed: allFailed)
+        _ = try parser.take(Array(lines.map { $0 + "\n" }.joined().utf8)[...])
+        _ = try parser.finish()
+        return parser.reportedRows?.reasonForNone
+    }
+
+    private let done = #"{"row":0,"url":"http://h/a","error_code":null,"retryable":null}"#
+    private let permanent = #"{"row":1,"url":"http://h/b","error_code":"not-found","retryable":false}"#
+    private let retryable = #"{"row":2,"url":"http://h/c","error_code":"timeout","retryable":true}"#
+
+    @Test("has no rows, no failures, or none that is retryable")
+    func reasons() throws {
+        #expect(try self.reason([]) == "it has no rows")
+        #expect(try self.reason([self.done]) == "none of its rows failed (1 in all)")
+        #expect(
+            try self.reason([self.done, self.permanent])
+                == "none of its failed rows is retryable (1 of 2); fetch them with --retry-all-failed"
+        )
+        #expect(try self.reason([self.permanent], allFailed: true) == nil)
+        #expect(try self.reason([self.done, self.retryable, self.permanent]) == nil)
+        // A line that cannot be read is reported as such.
+        #expect(try self.reason(["no JSON"]) == nil)
+        #expect(TableParser(.csv).reportedRows == nil)
+    }
+}

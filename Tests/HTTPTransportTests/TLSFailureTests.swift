@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import HTTPTransport
+@testable import HTTPTransport
 import Testing
 import TransferCore
 import TransferEngine
@@ -165,6 +165,13 @@ struct TLSFailureTests {
             )
             #expect(error.map { TransferFailure($0).code } == .tlsHandshake)
         }
+    }
+
+    @Test("a server that accepts no HTTP/1.1 over TLS says so by an alert")
+    func applicationProtocol() {
+        // SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL
+        let reason = BoringSSLReason(number: 1120)
+        #expect(reason.alert == 120 && reason.explanation?.contains("only HTTP/2") == true)
     }
 
     @Test("a server that speaks plain HTTP fails the handshake, and the remedy names http://")

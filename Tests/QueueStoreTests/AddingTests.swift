@@ -115,6 +115,27 @@ import Testing
         #expect(found == gid(number))
     }
 
+    @Test("Beginnings of several are listed in the order of the identifiers, page by page")
+    func beginnings() async throws {
+        let scratch = try ScratchStore()
+        let numbers: [UInt64] = [
+            0x7FFF_0000_0000_0001, 0xABC0_0000_0000_0002, 0xABC0_0000_0000_0001, 0xFFFF_FFFF_FFFF_FFFF,
+        ]
+        try await scratch.add(numbers.map { transfer($0) })
+        func found(_ prefix: String, after: GID? = nil, limit: Int = 10) async throws -> [GID] {
+            try await scratch.store.read { (r) throws(QueueStoreError) in
+                try r.identifiers(beginning: prefix, after: after, limit: limit)
+            }
+        }
+        #expect(try await found("abc") == [gid(0xABC0_0000_0000_0001), gid(0xABC0_0000_0000_0002)])
+        #expect(try await found("a", limit: 1) == [gid(0xABC0_0000_0000_0001)])
+        #expect(try await found("a", after: gid(0xABC0_0000_0000_0001)) == [gid(0xABC0_0000_0000_0002)])
+        #expect(try await found("a", after: gid(0xABC0_0000_0000_0002)) == [])
+        #expect(try await found("f", after: gid(.max)) == [])
+        #expect(try await found("7") == [gid(0x7FFF_0000_0000_0001)])
+        for prefix in ["", "x", "-1"] { #expect(try await found(prefix) == []) }
+    }
+
     @Test func aBeginningOfSeveralIsAmbiguous() async throws {
         let scratch = try ScratchStore()
         try await scratch.add([0xABC0_0000_0000_0001, 0xABC0_0000_0000_0002].map { transfer($0) })

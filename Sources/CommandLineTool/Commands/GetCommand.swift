@@ -8,9 +8,10 @@ struct GetCommand: ParsableCommand {
         abstract: "Fetch files over HTTP and HTTPS.",
         discussion: """
             Interrupted downloads resume where they stopped if the same command is run again. Sizes accept K, M and G \
-            (powers of 1024); times are in seconds. Exit statuses are aria2's: 0 only if every file is complete, \
-            28 for a bad option or argument, 130 after Ctrl-C, otherwise that of the last failure. With --report, \
-            65 if rows failed, and 73 if another run writes the report.
+            (powers of 1024); times are in seconds. Without a terminal, a line every 10 s shows the progress, unless \
+            -q or --no-progress is given. Exit statuses are aria2's: 0 only if every file is complete, 28 for a bad \
+            option or argument, 130 after Ctrl-C; after several failures the first in the order \
+            \(ExitOrder.text). With a table, 65 if rows failed; 73 if another run writes the report.
             """
     )
 

@@ -14,16 +14,18 @@ struct MartletCommand: ParsableCommand {
 
     /// The commands by task, in the order of the help and of the manual.
     static let groups = [
-        CommandGroup(name: "Transfers", subcommands: [GetCommand.self, PutCommand.self]),
+        CommandGroup(name: "Download", subcommands: [GetCommand.self]),
+        CommandGroup(name: "Upload", subcommands: [PutCommand.self]),
         CommandGroup(
-            name: "The daemon's queue",
+            name: "Transfer in the background",
             subcommands: [
-                AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self, WaitCommand.self,
+                AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self, WebCommand.self, WaitCommand.self,
                 PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
-                MoveCommand.self, LimitCommand.self, WebCommand.self, DaemonCommand.self, StopCommand.self,
+                MoveCommand.self, LimitCommand.self,
             ]
         ),
-        CommandGroup(name: "Serving", subcommands: [ServeCommand.self, LinksCommand.self]),
+        CommandGroup(name: "Share and receive files", subcommands: [ServeCommand.self, LinksCommand.self]),
+        CommandGroup(name: "Automate", subcommands: [DaemonCommand.self, StopCommand.self]),
         CommandGroup(name: "More", subcommands: [DemoCommand.self, ManualCommand.self]),
     ]
 
@@ -34,26 +36,4 @@ struct MartletCommand: ParsableCommand {
     static func command(_ name: String?) -> (any ParsableCommand.Type)? {
         self.groups.lazy.flatMap(\.subcommands).first { $0._commandName == name }
     }
-}
-
-/// `martlet generate-manual`: prints the manual page, for packagers.
-struct ManualCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "generate-manual",
-        abstract: "Print the manual page, for man -l - and for packages."
-    )
-
-    @Flag(help: "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
-    var spellings = false
-
-    func run() throws {
-        print(self.spellings ? SpellingsPage.text : try ManualPage.current(), terminator: "")
-    }
-}
-
-extension ManualPage {
-    /// The manual page of this program.
-    ///
-    /// - Throws: `DecodingError` if ArgumentParser's description has an unexpected format.
-    static func current() throws -> String { try self.render(MartletCommand._dumpHelp()) }
 }

@@ -13,12 +13,16 @@ struct PutCommand: ParsableCommand {
             the server chooses. Interrupted uploads resume if the server supports tus 1.0 or the IETF draft for \
             resumable uploads: run the same command again. A file that has changed since is refused. File names are \
             sent as UTF-8. Sizes accept K, M and G (powers of 1024); times are in seconds. Exit statuses are those of \
-            martlet get: 0 only if every file is complete, 28 for a bad option or argument, 130 after Ctrl-C, otherwise \
-            that of the last failure.
+            martlet get: 0 only if every file is complete, 28 for a bad option or argument, 130 after Ctrl-C; after \
+            several failures the first in the order of martlet(1). Without a terminal, a line every 10 s shows the \
+            progress, unless -q or --no-progress is given.
             """
     )
 
-    @Argument(help: ArgumentHelp("Files, or '-' for standard input, followed by the URL.", valueName: "file… url"))
+    @Argument(
+        help: ArgumentHelp("Files, or '-' for standard input, followed by the URL.", valueName: "file… url"),
+        completion: .file()
+    )
     var arguments: [String] = []
 
     @OptionGroup(title: "Content and requests")

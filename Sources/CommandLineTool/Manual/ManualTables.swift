@@ -174,6 +174,7 @@ enum ManualTables {
     /// The files in the state directory.
     static let stateFiles: [Entry] = [
         Entry("queue.sqlite", text: "The daemon's queue and history, with queue.sqlite-wal."),
+        Entry("daemon-options.json", text: "The options with which the daemon starts again; never a token."),
         Entry("rpc-secret", text: "The token for RPC over TCP."),
         Entry("martletd.log", text: "The log of a daemon in the background."),
         Entry("martletd.sock", text: "The daemon's socket, or a link to it."),
@@ -207,7 +208,12 @@ enum ManualTables {
             "martlet serve in --listen 0.0.0.0:8443 --tls-self-signed --token-file t",
             text: "Receive files from other machines, encrypted."
         ),
-        Entry("martlet generate-manual > martlet.1", text: "Store this page."),
+        Entry(
+            "martlet daemon --dir /srv/files --on-finish ./done",
+            text: "Run the daemon with options; it remembers them."
+        ),
+        Entry("martlet generate-manual get | man -l -", text: "Show the page of a command."),
+        Entry("martlet generate-manual --directory man1", text: "Store all pages, for a package."),
     ]
 
     /// The pages of the section SEE ALSO, without martlet's own.

@@ -14,7 +14,7 @@ extension OptionSpec<Bool> {
         Self("json", .flag, "Write one JSON object per event to standard output (to standard error with -o -).")
     }
 
-    static var noProgress: Self { Self("no-progress", .flag, "Do not show progress on a terminal.") }
+    static var noProgress: Self { Self("no-progress", .flag, "Do not show progress, on a terminal or as lines.") }
 
     static var paused: Self { Self("paused", .flag, "Add the transfers paused.") }
 

@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
+
 /// Formats sizes, rates and times for people.
 enum Quantity {
     /// Formats a number of bytes with three digits: `999 B`, `1.50 KiB`, `23.4 MiB`.
-    static func bytes(_ count: Int64) -> String {
-        let (number, unit) = self.scaled(Double(max(count, 0)))
-        return number + " " + unit
-    }
+    static func bytes(_ count: Int64) -> String { ByteCount.binary(max(0, count)) }
 
     /// Formats a part and a total in the total's unit: `12.3/45.6 MiB`.
     static func bytes(_ count: Int64, of total: Int64?) -> String {
-        guard let total else { return self.bytes(count) }
-        let (number, unit) = self.scaled(Double(max(total, 0)))
-        let part = Double(max(count, 0)) / self.divisor(of: unit)
-        return (unit == "B" ? "\(max(count, 0))" : self.digits(part)) + "/" + number + " " + unit
+        total.map { ByteCount.binary(count, of: $0) } ?? self.bytes(count)
     }
 
-    /// Formats a rate: `3.20 MiB/s`.
+    /// Formats a rate: `3.20 MiB/s`; one that is not finite is 0.
     static func rate(_ bytesPerSecond: Double) -> String {
-        guard bytesPerSecond.isFinite, bytesPerSecond > 0 else { return "0 B/s" }
-        let (number, unit) = self.scaled(bytesPerSecond)
-        return number + " " + unit + "/s"
+        ByteCount.binaryRate(bytesPerSecond.isFinite ? bytesPerSecond : 0)
     }
 
     /// Formats a time: `0:07`, `12:05`, `3:02:01`, `4d 03h`; `--:--` if it is unknown.
@@ -35,7 +29,7 @@ enum Quantity {
     /// Formats an elapsed time: `0.42 s`, `12.3 s`, `2:05`.
     static func elapsed(_ duration: Duration) -> String {
         let seconds = self.seconds(duration)
-        return seconds < 60 ? self.digits(seconds) + " s" : self.time(seconds)
+        return seconds < 60 ? ThreeDigits.text(seconds) + " s" : self.time(seconds)
     }
 
     /// The share in whole percent, rounded down, so that 100 means complete.
@@ -54,38 +48,6 @@ enum Quantity {
     static func nanoseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
         return min(seconds, Int64.max / 1_000_000_000 - 86_400) * 1_000_000_000 + attoseconds / 1_000_000_000
-    }
-
-    /// Formats a number with three digits.
-    private static func digits(_ number: Double) -> String {
-        if number < 9.995 { return self.decimal(number, places: 2) }
-        if number < 99.95 { return self.decimal(number, places: 1) }
-        return self.decimal(number, places: 0)
-    }
-
-    private static func decimal(_ number: Double, places: Int) -> String {
-        let scale = [1, 10, 100][places]
-        let value = Int((number * Double(scale)).rounded())
-        guard places > 0 else { return "\(value)" }
-        let fraction = "\(value % scale)"
-        return "\(value / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
-    }
-
-    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-
-    private static func scaled(_ count: Double) -> (number: String, unit: String) {
-        var number = min(count, 0x1p63)
-        var index = 0
-        // From 999.5, three digits would round to 1000.
-        while number >= 999.5 && index < self.units.count - 1 {
-            number /= 1024
-            index += 1
-        }
-        return (index == 0 ? "\(Int(number))" : self.digits(number), self.units[index])
-    }
-
-    private static func divisor(of unit: String) -> Double {
-        Double(Int64(1) << Int64(10 * (self.units.firstIndex(of: unit) ?? 0)))
     }
 
     private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import TransferCore
 import TransferEngine
 
@@ -56,8 +57,8 @@ struct RunModel: Sendable {
     private(set) var cancelled = 0
     /// The first failures.
     private(set) var failures: [Failure] = []
-    /// The code of the last failure, or `nil`.
-    private(set) var lastFailure: TransferFailure.Code?
+    /// The exit status of the failures.
+    private(set) var failureStatus = ExitOrder()
     /// The content bytes of files that ended.
     private var endedBytes: Int64 = 0
 
@@ -135,7 +136,7 @@ struct RunModel: Sendable {
     /// Counts a failure that did not become a transfer, such as a bad line of the input file.
     mutating func fail(_ name: String, _ failure: TransferFailure) {
         self.failed += 1
-        self.lastFailure = failure.code
+        self.failureStatus.add(Int32(Aria2ExitStatus(failure.code).number))
         guard self.failures.count < Self.failureLimit else { return }
         self.failures.append(
             Failure(name: name, reason: DisplayText.clean(failure.textForCommand, asciiOnly: self.asciiOnly))

@@ -10,17 +10,22 @@ struct AddCommand: QueueCommand {
         commandName: "add",
         abstract: "Add files to the queue; starts the daemon if none is running.",
         discussion: """
-            Prints each file's id as soon as it is stored: from then on, only removing it takes it out of the queue. \
+            Prints each file's id as soon as it is stored, on a terminal with the path that the file will have: from \
+            then on, only removing it takes it out of the queue. If a daemon is started, standard error says where it \
+            listens. \
             Without --directory files go to the daemon's directory. Exit statuses: 0 if all were added (with --wait: \
-            if all files are complete, otherwise aria2's for the last failure), 28 for a bad option, argument or line, \
-            69 if no daemon can be reached.
+            if all files are complete, otherwise as martlet wait), 28 for a bad option, argument or line, 69 if no \
+            daemon can be reached.
             With --upload, sends files instead: the arguments are files followed by the URL; if that ends in a slash, \
             each file's name is appended, except with POST. The daemon reads the files when their transfers start, so \
             do not move them; interrupted uploads resume as with martlet put.
             """
     )
 
-    @Argument(help: ArgumentHelp("URLs of the files; with --upload, files followed by the URL.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("URLs of the files; with --upload, files followed by the URL.", valueName: "url"),
+        completion: .file()
+    )
     var urls: [String] = []
 
     @OptionGroup(title: "Input and output")
@@ -122,7 +127,7 @@ struct AddCommand: QueueCommand {
         if self.noStart {
             try await client.daemon()
         } else {
-            try await DaemonLauncher().startIfNeeded(client)
+            try await DaemonStart.ensure(client, console, isQuiet: self.queue.quiet)
         }
         var run = AddRun(plan, client, console)
         return try await run.execute()

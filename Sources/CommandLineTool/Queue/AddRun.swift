@@ -33,7 +33,7 @@ struct AddRun {
         let status = self.faults > 0 ? ExitStatus.usage : ExitStatus.success
         guard self.plan.waits, !self.added.isEmpty else { return status }
         let ended = try await WaitRun(self.client, self.console, isQuiet: self.plan.isQuiet).wait(for: self.added)
-        return ended == ExitStatus.success ? status : ended
+        return ExitOrder.status(of: [status, ended])
     }
 
     private mutating func addAll(of path: String) async throws {
@@ -99,6 +99,8 @@ struct AddRun {
         if self.plan.isQuiet { return }
         if self.plan.printsJSON {
             self.console.print(try await self.client.show(ids.map(\.description)).map(\.json.text))
+        } else if self.console.isOutputTerminal {
+            self.console.print(await self.lines(ids))
         } else {
             self.console.print(ids.map(\.description))
         }
@@ -123,6 +125,16 @@ struct AddRun {
             }
         }
         return ids
+    }
+
+    /// The lines for a person: each id with the path of its file, as far as it is known.
+    private func lines(_ ids: [GID]) async -> [String] {
+        // They are stored: if the daemon has just stopped, their ids are printed nevertheless.
+        let records = (try? await self.client.show(ids.map(\.description))) ?? []
+        let paths = Dictionary(records.map { ($0.id, TransferTable.path(of: $0)) }) { first, _ in first }
+        return ids.map { id in
+            paths[id].map { "\(id)  " + DisplayText.clean($0, asciiOnly: !Terminal.isUnicode) } ?? "\(id)"
+        }
     }
 
     /// Sends a batch, and repeats it once if the connection was lost before the response.

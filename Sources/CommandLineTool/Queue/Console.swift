@@ -9,17 +9,21 @@ final class Console: Sendable {
     private let region = Mutex(LiveRegion())
     /// Whether standard error is a terminal on which lines can be redrawn.
     let isLive: Bool
+    /// Whether standard output is a terminal.
+    let isOutputTerminal: Bool
 
     /// Writes to the standard streams.
     init() {
         self.streams = (OutputStream(STDOUT_FILENO), OutputStream(STDERR_FILENO))
         self.isLive = Terminal.isInteractive(STDERR_FILENO)
+        self.isOutputTerminal = isatty(STDOUT_FILENO) == 1
     }
 
     /// Stores the output in memory.
-    init(keeping: Void) {
+    init(keeping: Void, isOutputTerminal: Bool = false) {
         self.streams = nil
         self.isLive = false
+        self.isOutputTerminal = isOutputTerminal
     }
 
     /// The stored text of standard output and standard error.

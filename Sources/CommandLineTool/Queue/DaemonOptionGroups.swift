@@ -97,7 +97,8 @@ struct RemoteOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Origin whose web pages may use the RPC, such as https://example.org; may be repeated.",
+            "Origin whose web pages may use the RPC, such as https://example.org, or '*' for all; may be repeated.",
+            discussion: "The pages need the token, too.",
             valueName: "origin"
         )
     )

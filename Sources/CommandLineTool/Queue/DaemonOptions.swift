@@ -22,7 +22,10 @@ struct DaemonOptions: ParsableArguments {
 
 /// Options to select the transfers of a command.
 struct SelectionOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"),
+        completion: IDCompletion.kind
+    )
     var ids: [String] = []
 
     @Flag(help: "Select all transfers to which the command applies.")

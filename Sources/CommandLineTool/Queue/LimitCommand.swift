@@ -14,7 +14,10 @@ struct LimitCommand: QueueCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Ids of transfers to limit with --rate. (default: the whole queue)", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Ids of transfers to limit with --rate. (default: the whole queue)", valueName: "id"),
+        completion: IDCompletion.kind
+    )
     var ids: [String] = []
 
     @Option(

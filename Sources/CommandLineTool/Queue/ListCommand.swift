@@ -138,7 +138,10 @@ struct ShowCommand: QueueCommand {
         abstract: "Show all details of transfers."
     )
 
-    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"),
+        completion: IDCompletion.kind
+    )
     var ids: [String]
 
     @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")

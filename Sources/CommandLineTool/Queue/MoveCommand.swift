@@ -12,7 +12,10 @@ struct MoveCommand: QueueCommand {
             "Positions count from 0, the front. The priority of waiting transfers also affects their order."
     )
 
-    @Argument(help: ArgumentHelp("Id of the transfer, or a unique prefix.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Id of the transfer, or a unique prefix.", valueName: "id"),
+        completion: IDCompletion.kind
+    )
     var id: String
 
     @Argument(

@@ -61,8 +61,30 @@ enum QueueRun {
         return outcome.status.withLock { $0 }
     }
 
+    /// Runs asynchronous work and blocks until it ends, at most for some time; not on a thread of Swift's pool.
+    ///
+    /// - Returns: The result, or `nil` if the time has passed: the work is cancelled then.
+    static func result<Value: Sendable>(
+        within seconds: Int,
+        _ work: @escaping @Sendable () async -> Value
+    ) -> Value? {
+        let done = DispatchSemaphore(value: 0)
+        let outcome = Kept<Value>()
+        let task = Task {
+            let value = await work()
+            outcome.value.withLock { $0 = value }
+            done.signal()
+        }
+        if done.wait(timeout: .now() + .seconds(seconds)) == .timedOut { task.cancel() }
+        return outcome.value.withLock { $0 }
+    }
+
     private final class Outcome: Sendable {
         let status = Mutex<Int32>(0)
+    }
+
+    private final class Kept<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
     }
 
     private static func tell(_ message: String, _ console: Console) -> Int32 {

@@ -84,6 +84,12 @@ struct TransferTable {
         return String(validating: PercentEncoding.decode(name.utf8), as: UTF8.self) ?? String(name)
     }
 
+    /// The path of a transfer's file: of a download that has not started, where it will be if the server names no other.
+    static func path(of record: TransferRecord) -> String {
+        if let path = record.path ?? record.upload?.files.first { return path }
+        return FilePath.join(record.directory, self.name(of: record))
+    }
+
     private func line(
         _ id: String,
         _ state: String,

@@ -8,12 +8,16 @@ struct WaitCommand: QueueCommand {
         commandName: "wait",
         abstract: "Wait until transfers have ended.",
         discussion: """
-            The exit status is 0 if every file is complete, otherwise aria2's for the last failure, and 7 if a \
-            transfer was removed, or is paused when --all returns. Waits across restarts of the daemon.
+            The exit status is 0 if every file is complete, otherwise that of a failure, the first in the order of \
+            martlet(1), and 7 if a transfer was removed, or is paused when --all returns. Waits across restarts of the \
+            daemon. Without a terminal, prints a line every 10 s while transfers run, unless -q is given.
             """
     )
 
-    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
+    @Argument(
+        help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"),
+        completion: IDCompletion.kind
+    )
     var ids: [String] = []
 
     @Flag(help: "Wait until no transfer is waiting or running.")

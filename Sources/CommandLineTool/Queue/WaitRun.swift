@@ -9,12 +9,28 @@ struct WaitRun {
     private let isQuiet: Bool
     /// How long to wait for a daemon that stopped.
     private let patience: Duration
+    private let progress: WaitProgress
 
-    init(_ client: ControlClient, _ console: Console, isQuiet: Bool, patience: Duration = .seconds(60)) {
+    /// Creates a wait.
+    ///
+    /// - Parameters:
+    ///   - client: The daemon's client.
+    ///   - console: The output.
+    ///   - isQuiet: Whether neither progress nor failures are printed.
+    ///   - patience: How long to wait for a daemon that stopped.
+    ///   - clock: Returns a monotonic time in seconds.
+    init(
+        _ client: ControlClient,
+        _ console: Console,
+        isQuiet: Bool,
+        patience: Duration = .seconds(60),
+        clock: @escaping @Sendable () -> Double = WaitProgress.clock()
+    ) {
         self.client = client
         self.console = console
         self.isQuiet = isQuiet
         self.patience = patience
+        self.progress = WaitProgress(console, isQuiet: isQuiet, clock: clock)
     }
 
     /// Waits until these transfers have ended.
@@ -37,7 +53,8 @@ struct WaitRun {
             if let transfer = event["transfer"].flatMap({ TransferRecord(json: $0) }) {
                 self.tell(model.take(transfer))
             }
-            self.draw(event, where: { model.pending.contains($0) })
+            let done = (model.ended, model.ended + model.pending.count)
+            self.progress.show(event, done: done) { model.pending.contains($0) }
             return model.pending.isEmpty
         }
         return model.status
@@ -60,14 +77,14 @@ struct WaitRun {
             if let transfer = event["transfer"].flatMap({ TransferRecord(json: $0) }) {
                 self.tell(model.note(transfer))
             }
-            self.draw(event, where: { _ in true })
+            self.progress.show(event, done: nil) { _ in true }
             return event["kind"]?.string == "drained"
         }
         _ = try? await isIdle(self.client)
         guard paused > 0 else { return model.status }
         let what = paused == 1 ? "1 transfer is paused" : "\(paused) transfers are paused"
         self.console.tell("\(what); martlet resume --all continues them")
-        return model.status == ExitStatus.success ? ExitStatus.unfinished : model.status
+        return ExitOrder.status(of: [model.status, ExitStatus.unfinished])
     }
 
     /// Reads events until a closure returns true; reconnects if the daemon stops.
@@ -77,7 +94,7 @@ struct WaitRun {
         take: (JSON) -> Bool
     ) async throws(ControlError) {
         defer { self.console.draw([]) }
-        let progress = self.console.isLive && !self.isQuiet ? ",progress" : ""
+        let progress = self.isQuiet ? "" : ",progress"
         let clock = ContinuousClock()
         var lost: ContinuousClock.Instant?
         var hasConnected = false
@@ -124,14 +141,6 @@ struct WaitRun {
     private func tell(_ line: String?) {
         if let line, !self.isQuiet { self.console.tell(line) }
     }
-
-    private func draw(_ event: JSON, where isShown: (GID) -> Bool) {
-        guard self.console.isLive, !self.isQuiet, let running = event["transfers"]?.array else { return }
-        let size = Terminal.size(2)
-        let table = TransferTable(columns: size.columns, asciiOnly: !Terminal.isUnicode)
-        let records = running.compactMap { TransferRecord(json: $0) }.filter { isShown($0.id) }
-        self.console.draw(records.prefix(max(1, size.rows - 2)).map { table.line($0) })
-    }
 }
 
 /// The state of a wait for transfers.
@@ -140,13 +149,18 @@ struct WaitModel {
     private(set) var pending: Set<GID>
     /// All transfers, in the order given.
     private let asked: [GID]
-    /// The exit status so far.
-    private(set) var status = ExitStatus.success
+    private var order = ExitOrder()
 
     init(_ ids: [GID]) {
         self.pending = Set(ids)
         self.asked = ids
     }
+
+    /// The number of transfers that have ended.
+    var ended: Int { self.asked.count - self.pending.count }
+
+    /// The exit status so far.
+    var status: Int32 { self.order.status }
 
     /// The transfers that have not ended yet, in the order given.
     var pendingInOrder: [GID] { self.asked.filter { self.pending.contains($0) } }
@@ -163,11 +177,11 @@ struct WaitModel {
         let name = TransferTable.name(of: record)
         switch record.state {
         case .failed:
-            self.status = Int32(clamping: record.failure?.code ?? Aria2ExitStatus(.unknown).number)
-            if self.status == ExitStatus.success { self.status = 1 }
+            let code = record.failure?.code ?? 0
+            self.order.add(code == 0 ? Int32(Aria2ExitStatus(.unknown).number) : Int32(clamping: code))
             return "failed: \(name): \(record.failure?.message ?? "unknown")"
         case .removed:
-            self.status = ExitStatus.unfinished
+            self.order.add(ExitStatus.unfinished)
             return "removed: \(name)"
         default: return nil
         }
@@ -175,6 +189,6 @@ struct WaitModel {
 
     /// Records that the daemon no longer knows these transfers: they ended with an unknown result.
     mutating func missing(_ ids: [GID]) {
-        for id in ids where self.pending.remove(id) != nil { self.status = ExitStatus.unfinished }
+        for id in ids where self.pending.remove(id) != nil { self.order.add(ExitStatus.unfinished) }
     }
 }

@@ -23,7 +23,7 @@ struct WebCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         let client = try self.daemon.client()
-        try await DaemonLauncher().startIfNeeded(client)
+        try await DaemonStart.ensure(client, console)
         guard let link = try await client.call("martlet.pageTicket", [:])["url"]?.string else {
             throw ControlError(
                 .protocolMismatch,

@@ -67,12 +67,19 @@ struct DatasetEnd {
         return lines
     }
 
-    /// The exit status: 0 only if all rows are done.
-    func status(_ status: Int32, interrupted: Bool) -> Int32 {
-        if interrupted { return ExitStatus.interrupted }
-        if let error { return error.code == .noSpace ? ExitStatus.noSpace : ExitStatus.fileIO }
-        if self.summary.isTableIncomplete { return ExitStatus.usage }
-        if self.summary.unfinished > 0 { return ExitStatus.unfinished }
-        return self.summary.failures + self.summary.failedBefore > 0 ? ExitStatus.rowsFailed : ExitStatus.success
+    /// Returns the exit status, which is 0 only if all rows are done.
+    ///
+    /// Failures of rows have one status, because the report has the reason of each.
+    ///
+    /// - Parameter interrupted: Whether a signal ended the run.
+    /// - Returns: The status by ``ExitOrder``.
+    func status(interrupted: Bool) -> Int32 {
+        var order = ExitOrder()
+        if interrupted { order.add(ExitStatus.interrupted) }
+        if let error { order.add(error.code == .noSpace ? ExitStatus.noSpace : ExitStatus.fileIO) }
+        if self.summary.isTableIncomplete { order.add(ExitStatus.usage) }
+        if self.summary.unfinished > 0 { order.add(ExitStatus.unfinished) }
+        if self.summary.failures + self.summary.failedBefore > 0 { order.add(ExitStatus.rowsFailed) }
+        return order.status
     }
 }

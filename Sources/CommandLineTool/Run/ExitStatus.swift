@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 internal import TransferCore
-import TransferEngine
 
 /// The exit status of a run, as defined by aria2.
 enum ExitStatus {
@@ -22,16 +21,18 @@ enum ExitStatus {
     /// The run was ended by a signal.
     static let interrupted: Int32 = 130
 
-    /// Chooses the status: interruption first, then the last failure, then failed output, then unfinished transfers.
-    static func choose(
-        interrupted: Bool,
-        lastFailure: TransferFailure.Code?,
-        outputBroken: Bool = false,
-        unfinished: Int
-    ) -> Int32 {
-        if interrupted { return Self.interrupted }
-        if let lastFailure { return Int32(Aria2ExitStatus(lastFailure).number) }
-        if outputBroken { return Self.fileIO }
-        return unfinished > 0 ? Self.unfinished : Self.success
+    /// Returns the status of a run by ``ExitOrder``.
+    ///
+    /// - Parameters:
+    ///   - interrupted: Whether a signal ended the run.
+    ///   - failures: The status of its failures, 0 without one.
+    ///   - outputBroken: Whether output could not be written.
+    ///   - unfinished: The number of transfers that did not end.
+    /// - Returns: The exit status.
+    static func choose(interrupted: Bool, failures: Int32, outputBroken: Bool = false, unfinished: Int) -> Int32 {
+        ExitOrder.status(of: [
+            interrupted ? Self.interrupted : Self.success, failures, outputBroken ? Self.fileIO : Self.success,
+            unfinished > 0 ? Self.unfinished : Self.success,
+        ])
     }
 }

@@ -156,6 +156,9 @@ final class Feeder: Sendable {
                     self.take(item, dataset, file: shown)
                 }
             }
+            if let reason = reader.reportedRows?.reasonForNone {
+                self.mailbox.take(warning: "there is nothing to fetch from the report \(shown): \(reason)")
+            }
         } catch {
             self.mailbox.take(InputFault(line: 0, message: error.message), file: shown)
             dataset.tableFailed()

@@ -46,7 +46,7 @@ enum GetRun {
                 plan.jobs = jobs
             }
             let engine = try EngineAssembly.make(plan)
-            engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { event in
+            engine.observe(self.interest(of: plan, reporter)) { event in
                 dataset?.take(event)
                 mailbox.take(event)
             }
@@ -85,7 +85,7 @@ enum GetRun {
                 if plan.display == .quiet, let error = end.error {
                     OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.message))\n")
                 }
-                status = end.status(status, interrupted: run.isInterrupted)
+                status = end.status(interrupted: run.isInterrupted)
             }
         } catch let error as DatasetRun.Refusal {
             OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.description))\n")
@@ -106,11 +106,12 @@ enum GetRun {
     }
 
     /// The events that the output needs: with many small files, delivering events is a large part of the work.
-    private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
+    private static func interest(of plan: GetPlan, _ reporter: RunReporter) -> TransferEvent.Interest {
         if let printer = plan.printer { return printer.wantsProgress ? .all : [.states, .responses] }
-        if isLive || plan.verbose || plan.display == .json { return .all }
+        if reporter.isLive || plan.verbose || plan.display == .json { return .all }
         if plan.isReported { return DatasetRun.interest }
-        return plan.display == .quiet ? .states : [.states, .responses]
+        if plan.display == .quiet { return .states }
+        return reporter.showsProgress ? [.states, .responses, .progress] : [.states, .responses]
     }
 
     private static func show(
@@ -151,7 +152,7 @@ enum GetRun {
                 complete: run.feeder.isComplete,
                 rows: rows
             )
-            reporter.show(batch, totals)
+            reporter.show(batch, totals, at: elapsed)
             if reporter.isBroken { run.stop(interrupted: false) }
             if run.isInterrupted, !isTold {
                 isTold = true
@@ -173,7 +174,7 @@ enum GetRun {
         )
         var status = ExitStatus.choose(
             interrupted: run.isInterrupted,
-            lastFailure: model.lastFailure,
+            failures: model.failureStatus.status,
             outputBroken: reporter.isBroken,
             unfinished: summary.unfinished
         )

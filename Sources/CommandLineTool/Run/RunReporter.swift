@@ -20,6 +20,8 @@ final class RunReporter: Sendable {
     private let isUnicode: Bool
     private let region = Mutex(LiveRegion())
     private let schedule = Mutex(CountsSchedule())
+    /// The lines about progress, if they replace the live region.
+    private let progress: Mutex<ProgressLines>?
 
     /// Creates a reporter.
     init(_ plan: GetPlan) {
@@ -29,6 +31,9 @@ final class RunReporter: Sendable {
         self.isUnicode = Terminal.isUnicode
         self.isLive = plan.printer?.isLive ?? isTerminal && plan.display == .text && plan.drawsProgress
         self.objects = plan.display == .json ? OutputStream(plan.toStandardOutput ? STDERR_FILENO : STDOUT_FILENO) : nil
+        // The counts of a table are lines about progress, too.
+        let hasLines = plan.display == .text && plan.drawsProgress && !isTerminal && !plan.printsCounts && plan.printer == nil
+        self.progress = hasLines ? Mutex(ProgressLines()) : nil
         self.counts = plan.printsCounts ? self.objects ?? OutputStream(STDOUT_FILENO) : nil
         self.text = ReportText(
             verbose: plan.verbose && plan.display == .text,
@@ -43,6 +48,9 @@ final class RunReporter: Sendable {
 
     /// Whether the reader of the JSON objects has closed the stream.
     var isBroken: Bool { self.objects?.isBroken ?? false }
+
+    /// Whether the progress of files is shown.
+    var showsProgress: Bool { self.isLive || self.progress != nil }
 
     /// Stops waiting for readers that accept no output, because the run is stopping.
     func hurry() {
@@ -65,8 +73,13 @@ final class RunReporter: Sendable {
         stream.write(line + "\n")
     }
 
-    /// Prints the events since the last call.
-    func show(_ batch: EventMailbox.Batch, _ totals: ProgressFrame.Totals) {
+    /// Prints the events since the last call, and the progress.
+    ///
+    /// - Parameters:
+    ///   - batch: The events.
+    ///   - totals: The totals of the run.
+    ///   - time: A monotonic time in seconds since the start of the run.
+    func show(_ batch: EventMailbox.Batch, _ totals: ProgressFrame.Totals, at time: Double) {
         if let printer { return printer.show(batch, totals) }
         if let objects = self.objects {
             var lines = ""
@@ -78,7 +91,16 @@ final class RunReporter: Sendable {
             if objects.descriptor == STDERR_FILENO { return }
         }
         let above = batch.reports.compactMap { self.text.line($0) }
-        guard self.isLive else { return self.write(above) }
+        guard self.isLive else {
+            let line = self.progress?
+                .withLock { lines in
+                    lines.line(at: time) {
+                        totals.rows?.lines.joined(separator: "; ")
+                            ?? ProgressLines.Amounts(batch.model, totals).text
+                    }
+                }
+            return self.write(above + [line].compactMap(\.self))
+        }
         let size = Terminal.size(STDERR_FILENO)
         let frame = ProgressFrame(columns: size.columns, rows: size.rows, unicode: self.isUnicode)
         let lines = frame.lines(batch.model, totals)

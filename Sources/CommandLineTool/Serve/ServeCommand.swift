@@ -16,7 +16,10 @@ struct ServeCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Directory to serve; optional with --share.", valueName: "dir"))
+    @Argument(
+        help: ArgumentHelp("Directory to serve; optional with --share.", valueName: "dir"),
+        completion: .directory
+    )
     var directory: String?
 
     @OptionGroup(title: "Address and encryption")

@@ -77,6 +77,7 @@ struct ServePlan: Sendable {
             throw BadValue(
                 "\"\(DisplayText.clean(origin))\" is not an origin; write SCHEME://HOST or SCHEME://HOST:PORT, such as "
                     + "https://app.example"
+                    + (origin == "*" ? ": pages of all sites could use the visitors' sign-in" : "")
             )
         }
         configuration.allowedOrigins = command.access.allowOrigin

@@ -32,10 +32,27 @@ enum ServeText {
 
     /// Warnings for the user.
     static func warnings(_ configuration: ReceiverConfiguration) -> [String] {
-        guard !configuration.listen.isLoopback, configuration.certificate == nil else { return [] }
-        return [
-            "the connection is not encrypted: credentials and files can be read on the network; use --tls-self-signed"
-        ]
+        guard configuration.listen.isLoopback else {
+            guard configuration.certificate == nil else { return [] }
+            return [
+                "the connection is not encrypted: credentials and files can be read on the network; use "
+                    + "--tls-self-signed"
+            ]
+        }
+        // A proxy in front makes it reachable.
+        guard configuration.basePath.isEmpty, configuration.trustedProxies.isEmpty, configuration.allowedHosts.isEmpty
+        else { return [] }
+        return [self.onlyHere(configuration)]
+    }
+
+    /// The line about an address that only this machine can reach, and how to be reachable.
+    private static func onlyHere(_ configuration: ReceiverConfiguration) -> String {
+        let what = configuration.shares.isEmpty ? "this address is" : "the addresses and links are"
+        var options = "--listen 0.0.0.0:\(configuration.listen.port == 0 ? 8080 : configuration.listen.port)"
+        if configuration.certificate == nil { options += " --tls-self-signed" }
+        // A directory for everybody needs credentials there.
+        if configuration.directory != nil, configuration.credentials.isEmpty { options += " --token-file FILE" }
+        return "\(what) for this machine only; to be reachable for others, add \(options)"
     }
 
     private static func base(_ address: ListenAddress, isSecure: Bool) -> String {

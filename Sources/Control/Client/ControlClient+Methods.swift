@@ -50,6 +50,26 @@ extension ControlClient {
         return try await self.records("martlet.list", .object(params))
     }
 
+    /// The transfers in some states whose identifiers begin with some digits.
+    ///
+    /// - Parameters:
+    ///   - prefix: Up to 16 hexadecimal digits; none for the first transfers of the queue.
+    ///   - states: The states; all if empty.
+    ///   - limit: The maximum number of transfers.
+    /// - Returns: The transfers, in the order of their identifiers.
+    /// - Throws: ``ControlError`` with `badParameter` if the beginning has other characters.
+    package func list(
+        beginning prefix: String,
+        states: [TransferRecord.State],
+        limit: Int
+    ) async throws(ControlError) -> [TransferRecord] {
+        let params: [JSON.Member] = [
+            .init("prefix", .string(prefix)), .init("limit", .integer(Int64(limit))),
+            .init("states", .array(states.map { .string($0.rawValue) })),
+        ]
+        return try await self.records("martlet.list", .object(params))
+    }
+
     /// All transfers in some states, in the order of their keys: none is missing or repeated because the queue changes.
     ///
     /// - Parameters:

@@ -44,6 +44,8 @@ package struct StateDirectory: Sendable, Hashable {
     package var lockPath: String { self.member("martletd.lock") }
     /// The token for TCP, see ``SecretFile``.
     package var secretPath: String { self.member("rpc-secret") }
+    /// The options of the last start, with which the daemon starts again.
+    package var optionsPath: String { self.member("daemon-options.json") }
     /// The log of a detached daemon.
     package var logPath: String { self.member("martletd.log") }
     /// The containers of background sessions.
@@ -63,6 +65,12 @@ package struct StateDirectory: Sendable, Hashable {
         let linked = PosixPath.linkTarget(self.nearSocketPath)
         if let linked, linked.hasPrefix("/"), linked.utf8.count <= Self.longestSocketPath { return linked }
         return self.runtimeDirectory + "/" + Self.socketName
+    }
+
+    /// The option `--state-dir` with which a command selects this directory, after a space; empty if it is the default.
+    package var option: String {
+        if let usual = try? StateDirectory(), usual.path == self.path { return "" }
+        return " --state-dir " + ShellWord.quoted(self.path)
     }
 
     /// Creates the directory if it is missing (mode 0700), and checks its owner and permissions.

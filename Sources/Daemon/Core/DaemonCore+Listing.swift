@@ -38,6 +38,7 @@ extension DaemonCore {
     ///
     /// A started transfer is stored as waiting: a query for waiting transfers without started ones skips their places.
     package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
+        if let prefix = query.prefix { return try await self.matching(prefix, query) }
         if let key = query.after { return try await self.enumerate(query, after: key) }
         if !query.words.isEmpty || query.order != .queue { return try await self.search(query) }
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
@@ -67,6 +68,32 @@ extension DaemonCore {
         let skipped = max(0, offset - first.count)
         return page + (try await self.page(without: ids, stored, query.session, skipped, limit - page.count, false))
     }
+
+    /// Returns the transfers whose identifiers begin with some digits.
+    private func matching(_ prefix: String, _ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
+        var records: [TransferRecord] = []
+        var last: GID?
+        while records.count < query.most {
+            let page = try await self.read { [last] (reader) throws(QueueStoreError) in
+                var page: [StoredTransfer] = []
+                for id in try reader.identifiers(beginning: prefix, after: last, limit: Self.matchingPage) {
+                    if let stored = try reader.transfer(id) { page.append(stored) }
+                }
+                return page
+            }
+            guard let end = page.last else { break }
+            last = end.id
+            records += page.map { self.record($0) }
+                .filter { record in
+                    (query.states.isEmpty || query.states.contains(record.state))
+                        && (query.session.map { $0 == record.session } ?? true)
+                }
+        }
+        return Array(records.prefix(query.most))
+    }
+
+    /// The number of rows that one read of ``matching(_:_:)`` examines.
+    private static var matchingPage: Int { 500 }
 
     /// Returns the started transfers of a session, of the shared queue, or of all.
     func activeIDs(_ session: String??) -> Set<GID> {

@@ -33,7 +33,14 @@ package enum DaemonProcess {
         defer { lock.release() }
         let notifier = ServiceNotifier(environment: StateDirectory.environment)
         let hooks = HookRunner(settings.hooks, logger: logger)
-        let server = try Self.serverConfiguration(settings)
+        try settings.checkRemembered()
+        let server: ServerConfiguration
+        do throws(ControlError) {
+            server = try Self.serverConfiguration(settings)
+        } catch {
+            throw settings.explained(error)
+        }
+        settings.announce(to: logger)
         if let token = server.token, TokenStrength.isGuessable(token) {
             logger.warning(
                 "the token is short or simple, so that it can be guessed",
@@ -62,7 +69,8 @@ package enum DaemonProcess {
                         configuration: server,
                         mayDoWithoutTCP: settings.mayDoWithoutTCP,
                         notifier: notifier,
-                        logger: logger
+                        logger: logger,
+                        onBound: { settings.remember(logger) }
                     )
                 ),
             ],
@@ -92,7 +100,7 @@ package enum DaemonProcess {
             try result.get()
             logger.notice("stopped")
         } catch let error as ServerError {
-            throw ControlError(.unreachable, error.message, remedy: error.remedy)
+            throw settings.explained(ControlError(.unreachable, error.message, remedy: error.remedy))
         }
     }
 

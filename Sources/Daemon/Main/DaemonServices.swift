@@ -8,10 +8,15 @@ struct QueueService: Service {
     let notifier: ServiceNotifier
 
     func run() async throws {
-        await withGracefulShutdownHandler {
-            await self.core.waitUntilStopped()
-        } onGracefulShutdown: {
-            self.notifier.stopping()
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await self.core.waitUntilStopped()
+            } onGracefulShutdown: {
+                self.notifier.stopping()
+                self.core.stop(isForced: false)
+            }
+        } onCancel: {
+            // Another service has failed, such as the server on an address in use: the group waits for this one.
             self.core.stop(isForced: false)
         }
     }
@@ -39,6 +44,8 @@ struct ServerService: Service {
     let mayDoWithoutTCP: Bool
     let notifier: ServiceNotifier
     let logger: Logger
+    /// Called when all addresses are bound, before clients can find the daemon.
+    let onBound: @Sendable () -> Void
 
     func run() async throws {
         do {
@@ -60,6 +67,7 @@ struct ServerService: Service {
             service: self.core,
             logger: self.logger,
             health: { self.core.health },
+            onBound: self.onBound,
             onReady: { bound in
                 let places = [bound.socketPath, bound.listen?.description].compactMap(\.self).joined(separator: ", ")
                 self.logger.notice("listening", metadata: ["on": "\(places)"])

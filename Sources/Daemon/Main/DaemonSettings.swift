@@ -43,6 +43,14 @@ package struct DaemonSettings: Sendable {
             }
             self = .tcp(host: host, port: Int(port), isDefault: false)
         }
+
+        /// The address if other machines can reach it; `nil` if only this one can, or nothing listens.
+        package var exposedAddress: String? {
+            guard case .tcp(let host, let port, _) = self,
+                !Origin(scheme: .http, host: host.lowercased(), port: port).isLoopback
+            else { return nil }
+            return "\(ServerConfiguration.Listen(host: host, port: port))"
+        }
     }
 
     /// The location of the token for the RPC over TCP.
@@ -81,6 +89,12 @@ package struct DaemonSettings: Sendable {
     package var options = TransferOptions()
     /// The commands that events run.
     package var hooks = HookCommands()
+    /// The options to remember for later starts when the daemon is ready; `nil` to change nothing.
+    package var optionsToRemember: RememberedOptions?
+    /// The remembered options from which these settings were made; `nil` if they are from a command line.
+    package var rememberedOptions: RememberedOptions?
+    /// Whether the directory was given as an option.
+    package var isDirectoryGiven = false
     /// The minimum level of logged messages.
     package var logLevel = Logger.Level.info
     /// Whether a client started the daemon: standard error is the log file, and a second daemon ends without an error.
@@ -94,6 +108,7 @@ package struct DaemonSettings: Sendable {
     ///     else the home directory.
     package init(state: StateDirectory, directory: String? = nil) {
         self.state = state
+        self.isDirectoryGiven = directory != nil
         self.directory =
             directory
             ?? DownloadDirectory.find(

@@ -14,10 +14,17 @@ struct DaemonListeners: Sendable {
 
     /// Starts to listen on the configured addresses.
     ///
+    /// - Parameters:
+    ///   - parts: The state that all requests share.
+    ///   - loops: The event loop.
+    ///   - onBound: Called when the addresses are bound, before the Unix socket, by which clients find the daemon, is
+    ///     there.
+    /// - Returns: The listeners.
     /// - Throws: ``ServerError``; nothing listens then.
     static func start(
         _ parts: ServerParts,
-        on loops: MultiThreadedEventLoopGroup
+        on loops: MultiThreadedEventLoopGroup,
+        onBound: () -> Void = {}
     ) async throws(ServerError) -> DaemonListeners {
         var bound = DaemonServer.Bound()
         var listeners: [HTTPListener] = []
@@ -36,6 +43,7 @@ struct DaemonListeners: Sendable {
         do {
             if let path = socket?.provisional {
                 listeners.append(try await self.start(parts, .unix(path: path), loops))
+                onBound()
                 try socket?.publish()
                 bound.socketPath = socket?.path
             }

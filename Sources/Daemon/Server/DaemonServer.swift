@@ -29,6 +29,7 @@ package final class DaemonServer: Service {
     private let configuration: ServerConfiguration
     private let service: any TransferService
     private let health: @Sendable () -> DaemonHealth
+    private let onBound: @Sendable () -> Void
     private let onReady: @Sendable (Bound) -> Void
     private let logger: Logger
     private let state = Mutex(State())
@@ -40,18 +41,21 @@ package final class DaemonServer: Service {
     ///   - service: The daemon's operations.
     ///   - logger: The logger.
     ///   - health: Returns the daemon's health, for `/health`.
+    ///   - onBound: Called once, before clients can find the Unix socket.
     ///   - onReady: Called once, when all sockets listen.
     package init(
         configuration: ServerConfiguration,
         service: any TransferService,
         logger: Logger,
         health: @escaping @Sendable () -> DaemonHealth = { .ok },
+        onBound: @escaping @Sendable () -> Void = {},
         onReady: @escaping @Sendable (Bound) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.service = service
         self.logger = logger
         self.health = health
+        self.onBound = onBound
         self.onReady = onReady
     }
 
@@ -98,7 +102,7 @@ package final class DaemonServer: Service {
             health: self.health,
             logger: self.logger
         )
-        let listeners = try await DaemonListeners.start(parts, on: loops)
+        let listeners = try await DaemonListeners.start(parts, on: loops, onBound: self.onBound)
         self.onReady(listeners.bound)
         await withGracefulShutdownHandler {
             // Ends with the cancellation of this task, too.

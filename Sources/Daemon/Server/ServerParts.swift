@@ -32,7 +32,8 @@ final class ServerParts: Sendable {
             allowedHosts: configuration.allowedHosts,
             allowedOrigins: configuration.allowedOrigins,
             optionPrefix: "--rpc-allow",
-            hearsExtensions: true
+            hearsExtensions: true,
+            hearsAnyOrigin: configuration.allowedOrigins.contains("*")
         )
         self.access = configuration.token.map { TokenGate($0) }
         let state = configuration.stateDirectory

@@ -17,6 +17,9 @@ package struct ListQuery: Sendable, Hashable {
     package var limit = 1000
     /// The words that the name or a URL must contain; ASCII letters match in both cases.
     package var words: [String] = []
+    /// The first digits of the identifiers; then offset, words and order are ignored, and the transfers are in the order
+    /// of their identifiers.
+    package var prefix: String?
     /// The order; the default is that of the queue, then of the ends, oldest first.
     package var order = TransferOrder.queue
 

@@ -17,6 +17,8 @@ struct RowReader {
     /// The columns with a meaning.
     let columns: TableColumns
     private var next: Int64 = 0
+    /// The rows of a report so far.
+    private(set) var counts = ReportedRows()
 
     init(source: Source, columns: TableColumns = TableColumns()) {
         self.source = source
@@ -32,7 +34,12 @@ struct RowReader {
             number = self.next
             self.next += 1
         case .report(let allFailed):
-            if record.fault == nil, !columns.isSelected(allFailed) { return nil }
+            if record.fault == nil {
+                self.counts.rows += 1
+                if columns.hasFailed { self.counts.failed += 1 }
+                guard columns.isSelected(allFailed) else { return nil }
+            }
+            self.counts.selected += 1
             guard record.fault == nil, let given = columns.row, given >= 0, given <= Self.largestNumber else {
                 let row = DatasetRow(number: -1, url: "")
                 return .fault(row, line: record.line, record.fault ?? "it is not a line of a report: `row` is missing")
@@ -42,6 +49,28 @@ struct RowReader {
         let row = columns.row(number)
         if let fault = record.fault ?? columns.fault { return .fault(row, line: record.line, fault) }
         return .row(row, line: record.line)
+    }
+}
+
+/// The counts of a report's rows, of which the failed ones are read.
+package struct ReportedRows: Sendable, Equatable {
+    /// The number of rows.
+    package var rows: Int64 = 0
+    /// The number of rows that failed.
+    package var failed: Int64 = 0
+    /// The number of rows that were selected, those that cannot be read included.
+    package var selected: Int64 = 0
+
+    /// Creates counts of zero.
+    package init() {}
+
+    /// Why no row was selected; `nil` if one was.
+    package var reasonForNone: String? {
+        guard self.selected == 0 else { return nil }
+        if self.rows == 0 { return "it has no rows" }
+        if self.failed == 0 { return "none of its rows failed (\(self.rows) in all)" }
+        return
+            "none of its failed rows is retryable (\(self.failed) of \(self.rows)); fetch them with --retry-all-failed"
     }
 }
 
@@ -55,7 +84,7 @@ private struct Columns {
     /// Of a report: the row's number.
     private(set) var row: Int64?
     /// Of a report: whether the row failed, and whether another attempt may succeed.
-    private var hasFailed = false
+    private(set) var hasFailed = false
     private var isRetryable = false
     private(set) var fault: String?
 

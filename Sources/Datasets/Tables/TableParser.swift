@@ -45,6 +45,9 @@ package struct TableParser: Sendable {
         self.isReport = true
     }
 
+    /// The rows of a report so far; `nil` for another table.
+    package var reportedRows: ReportedRows? { self.isReport ? self.reader.counts : nil }
+
     /// Whether a table without a byte is complete: a report is, before its first row has ended.
     package var mayBeEmpty: Bool { self.isReport }
 

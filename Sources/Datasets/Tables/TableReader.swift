@@ -40,6 +40,9 @@ package struct TableReader: ~Copyable {
         return FileDescriptor(number)
     }
 
+    /// The rows of a report so far; `nil` for another table.
+    package var reportedRows: ReportedRows? { self.parser.reportedRows }
+
     /// Reads the next rows; may return none before the end.
     ///
     /// - Returns: The rows, or `nil` after the last ones.

@@ -76,6 +76,7 @@ extension BoringSSLReason {
         case 71?: "the server requires stronger encryption (alert 71)"
         case 80?: "the server has an internal error (alert 80)"
         case 112?: "the server does not know this host name (alert 112)"
+        case 120?: "the server speaks only HTTP/2 on this port, but HTTP/1.1 is required (alert 120)"
         case let alert?: "the server sent alert \(alert)"
         default: nil
         }

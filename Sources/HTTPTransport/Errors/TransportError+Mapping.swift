@@ -134,9 +134,11 @@ extension TransportError {
         let code: Code =
             switch rule {
             case .headTooLarge, .tooManyInterimResponses, .trailersTooLarge: .headTooLarge
+            case .onlyHTTP2: .onlyHTTP2
             default: .malformed
             }
-        return TransportError(code, "\(peer.place): \(rule)")
+        let remedy = code == .onlyHTTP2 ? "use another address of the file, or a proxy that speaks HTTP/1.1" : ""
+        return TransportError(code, "\(peer.place): \(rule)", remedy: remedy)
     }
 
     /// The error of a connection that was closed too early.

@@ -29,25 +29,47 @@ package struct QueueReader: ~Copyable {
     ///
     /// - Throws: `ambiguous`.
     package func transfer(beginning prefix: String) throws(QueueStoreError) -> GID? {
+        let found = try self.identifiers(beginning: prefix, limit: 2)
+        guard found.count < 2 else {
+            throw QueueStoreError(.ambiguous, "several transfers begin with '\(prefix)'; give more digits")
+        }
+        return found.first
+    }
+
+    /// Returns the transfers whose identifiers begin with 1 to 16 hexadecimal digits, in the order of the identifiers.
+    ///
+    /// - Parameters:
+    ///   - prefix: The digits; with anything else, none is found.
+    ///   - after: The last identifier of the previous page, or `nil`.
+    ///   - limit: The maximum number.
+    /// - Returns: The identifiers.
+    /// - Throws: `damaged`, and the store's other errors.
+    package func identifiers(
+        beginning prefix: String,
+        after: GID? = nil,
+        limit: Int
+    ) throws(QueueStoreError) -> [GID] {
         guard (1...16).contains(prefix.utf8.count), prefix.utf8.first != 0x2B, let digits = UInt64(prefix, radix: 16)
-        else { return nil }
+        else { return [] }
         let shift = UInt64(64 - 4 * prefix.utf8.count)
         let first = digits << shift
         let last = first | ((1 << shift) - 1)
+        let next = after.map { $0.rawValue == .max ? .max : max(first, $0.rawValue + 1) } ?? first
+        guard next <= last, after?.rawValue != .max else { return [] }
         let path = self.connection.path
-        let found = try self.connection.all(
-            "SELECT id FROM transfers WHERE id BETWEEN ? AND ? AND \(TransferColumns.isPresent) LIMIT 2",
-            [Int64(bitPattern: first), Int64(bitPattern: last)]
+        // A range of a prefix has identifiers of one sign only.
+        return try self.connection.all(
+            """
+            SELECT id FROM transfers WHERE id BETWEEN ? AND ? AND \(TransferColumns.isPresent)
+            ORDER BY id LIMIT \(max(0, limit))
+            """,
+            [Int64(bitPattern: next), Int64(bitPattern: last)]
         ) { (row) throws(QueueStoreError) in
             guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }) else {
                 throw .damaged(path, "an identifier cannot be read")
             }
             return id
         }
-        guard found.count < 2 else {
-            throw QueueStoreError(.ambiguous, "several transfers begin with '\(prefix)'; give more digits")
-        }
-        return found.first
     }
 
     /// Returns the number of transfers of a session, or of the shared queue, by state; reads only the tallies.

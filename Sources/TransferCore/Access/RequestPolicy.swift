@@ -16,6 +16,10 @@ package struct RequestPolicy: Sendable, Hashable {
     /// Whether the origins of browser extensions are allowed, which users have installed; calls require a credential.
     package var hearsExtensions: Bool
 
+    /// Whether every origin is allowed, also `null`: only if each call requires a token that browsers do not send by
+    /// themselves.
+    package var hearsAnyOrigin: Bool
+
     /// Creates a policy.
     package init(
         listenHost: String,
@@ -23,7 +27,8 @@ package struct RequestPolicy: Sendable, Hashable {
         allowedOrigins: [String] = [],
         optionPrefix: String = "--allow",
         hearsAnyHost: Bool = false,
-        hearsExtensions: Bool = false
+        hearsExtensions: Bool = false,
+        hearsAnyOrigin: Bool = false
     ) {
         self.listenHost = listenHost.lowercased()
         self.allowedHosts = allowedHosts
@@ -31,6 +36,7 @@ package struct RequestPolicy: Sendable, Hashable {
         self.optionPrefix = optionPrefix
         self.hearsAnyHost = hearsAnyHost
         self.hearsExtensions = hearsExtensions
+        self.hearsAnyOrigin = hearsAnyOrigin
     }
 
     /// The decision about a request.
@@ -81,6 +87,7 @@ package struct RequestPolicy: Sendable, Hashable {
     /// An entry is a complete origin, `scheme://host[:port]`; `*` represents a whole port (`http://localhost:*`) or a
     /// whole host (`chrome-extension://*`), never part of one.
     package func isAllowed(_ origin: String) -> Bool {
+        if self.hearsAnyOrigin { return true }
         let origin = Self.normalized(origin)
         return self.allowedOrigins.contains { entry in
             let entry = Self.normalized(entry)

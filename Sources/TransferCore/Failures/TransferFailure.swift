@@ -204,6 +204,7 @@ extension TransferFailure {
             case .addressDenied: (.addressDenied, false)
             case .robotsUnavailable: (.overloaded, true)
             case .malformed, .headTooLarge: (.badResponse, true)
+            case .onlyHTTP2: (.badResponse, false)
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
@@ -228,7 +229,8 @@ extension OutageCause {
         case .reset, .broken, .truncated: self = .broken
         case .robotsUnavailable: self = .errors
         case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
-            .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
+            .certificate, .malformed, .onlyHTTP2, .headTooLarge, .cancelled, .localResource, .proxyAuthentication,
+            .proxyRefused,
             .proxySettings, .content, .notCached, .robotsDenied, .addressDenied:
             return nil
         }

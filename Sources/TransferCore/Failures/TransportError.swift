@@ -33,6 +33,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case broken
         /// The response violates HTTP.
         case malformed
+        /// The server speaks only HTTP/2.
+        case onlyHTTP2
         /// The response head is larger than the transport accepts.
         case headTooLarge
         /// The exchange was cancelled from this side.

@@ -3,38 +3,40 @@
 public enum ByteCount {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
-    /// The number with three digits and a binary unit: `1023 B`, `1.50 KiB`, `15.0 MiB`, `150 GiB`.
+    /// The number with at most three digits and a binary unit: `999 B`, `0.98 KiB`, `1.50 KiB`, `15.0 MiB`, `150 GiB`.
+    ///
+    /// The one format of sizes that Martlet itself shows to people: in the command line, in logs and on its pages.
     public static func binary(_ bytes: Int64) -> String {
-        let sign = bytes < 0 ? "-" : ""
-        let magnitude = bytes.magnitude
-        guard magnitude >= 1024 else { return "\(sign)\(magnitude) B" }
-        var unit = (63 - magnitude.leadingZeroBitCount) / 10
-        // Hundredths, rounded; a number that rounds up to 1024 uses the next unit.
-        var hundredths = self.hundredths(magnitude, unit)
-        if hundredths >= 102_350, unit < 6 {
-            unit += 1
-            hundredths = self.hundredths(magnitude, unit)
-        }
-        let number: String
-        if hundredths < 1000 {
-            number = "\(hundredths / 100).\(self.two(hundredths % 100))"
-        } else if hundredths < 9995 {
-            let tenths = (hundredths + 5) / 10
-            number = "\(tenths / 10).\(tenths % 10)"
-        } else {
-            number = "\((hundredths + 50) / 100)"
-        }
-        return "\(sign)\(number) \(self.units[unit])"
+        let (number, unit) = self.scaled(Double(bytes.magnitude))
+        return (bytes < 0 ? "-" : "") + number + " " + self.units[unit]
     }
 
-    private static func hundredths(_ magnitude: UInt64, _ unit: Int) -> UInt64 {
-        let shift = UInt64(unit * 10)
-        let whole = magnitude >> shift
-        let rest = magnitude & ((1 << shift) - 1)
-        // Bits below 2^-20 of a unit are not visible.
-        let reduced = unit > 2 ? rest >> (shift - 20) : rest
-        let width = unit > 2 ? 20 : shift
-        return whole * 100 + (reduced * 100 + (1 << (width - 1))) >> width
+    /// The rate in the format of ``binary(_:)``: `3.20 MiB/s`.
+    ///
+    /// - Parameter bytesPerSecond: The rate; negative values and NaN count as 0.
+    /// - Returns: The text.
+    package static func binaryRate(_ bytesPerSecond: Double) -> String {
+        let (number, unit) = self.scaled(bytesPerSecond > 0 ? bytesPerSecond : 0)
+        return number + " " + self.units[unit] + "/s"
+    }
+
+    /// A part and a total, both in the total's unit: `12.3/45.6 MiB`.
+    package static func binary(_ part: Int64, of total: Int64) -> String {
+        let (number, unit) = self.scaled(Double(max(0, total)))
+        let part = max(0, part)
+        let share = unit == 0 ? "\(part)" : ThreeDigits.text(Double(part) / Double(Int64(1) << Int64(10 * unit)))
+        return share + "/" + number + " " + self.units[unit]
+    }
+
+    private static func scaled(_ count: Double) -> (number: String, unit: Int) {
+        var number = min(count, 0x1p63)
+        var unit = 0
+        // From 999.5, three digits would round to 1000.
+        while number >= 999.5 && unit < self.units.count - 1 {
+            number /= 1024
+            unit += 1
+        }
+        return (unit == 0 ? "\(Int(number.rounded(.down)))" : ThreeDigits.text(number), unit)
     }
 
     private static func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
@@ -118,5 +120,23 @@ extension ByteCount {
     /// Hundredths of a unit, rounded half up; the scale is at most 2^40, so that nothing overflows.
     private static func rounded(_ magnitude: UInt64, _ scale: UInt64) -> UInt64 {
         magnitude / scale * 100 + (magnitude % scale * 100 + scale / 2) / scale
+    }
+}
+
+/// Formats numbers with three digits: `9.99`, `12.3`, `123`.
+package enum ThreeDigits {
+    /// The text of a number of at least 0.
+    package static func text(_ number: Double) -> String {
+        if number < 9.995 { return self.decimal(number, places: 2) }
+        if number < 99.95 { return self.decimal(number, places: 1) }
+        return self.decimal(number, places: 0)
+    }
+
+    private static func decimal(_ number: Double, places: Int) -> String {
+        let scale = [1, 10, 100][places]
+        let value = Int((number * Double(scale)).rounded())
+        guard places > 0 else { return "\(value)" }
+        let fraction = "\(value % scale)"
+        return "\(value / scale)." + String(repeating: "0", count: places - fraction.count) + fraction
     }
 }

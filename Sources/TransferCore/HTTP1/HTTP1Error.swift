@@ -7,6 +7,8 @@ package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     case tooManyInterimResponses
     /// The first line is not a status line of HTTP/1 (RFC 9112 §4).
     case invalidStatusLine
+    /// The server sends frames of HTTP/2 (RFC 9113 §4.1).
+    case onlyHTTP2
     /// The server switched to another protocol without a request (RFC 9110 §15.2.2).
     case unexpectedUpgrade
     /// A field line violates the grammar (RFC 9112 §5).
@@ -32,6 +34,7 @@ package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
         case .headTooLarge: "the response's header fields are too large"
         case .tooManyInterimResponses: "the server sends interim responses without an end"
         case .invalidStatusLine: "the response does not start with an HTTP/1 status line"
+        case .onlyHTTP2: "the server speaks only HTTP/2 on this port, but HTTP/1.1 is required"
         case .unexpectedUpgrade: "the server switched to another protocol without a request"
         case .invalidField: "the response contains a malformed header field"
         case .invalidContentLength: "the response's Content-Length is not a valid number"

@@ -181,6 +181,21 @@ package struct ResponseParser: Sendable {
         }
     }
 
+    private static func head(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HeadParser.Head {
+        if bytes.first == 0 { try self.checkFrame(bytes).get() }
+        return try HeadParser.head(bytes)
+    }
+
+    /// Fails if bytes start like the first frame of an HTTP/2 server: SETTINGS or GOAWAY, of the connection.
+    ///
+    /// - Source: RFC 9113 §3.4, §4.1, §6.5, §6.8.
+    private static func checkFrame(_ bytes: UnsafeRawBufferPointer) -> Result<Void, HTTP1Error> {
+        guard bytes.count >= 9, bytes[0] == 0, bytes[3] == 0x04 || bytes[3] == 0x07 else { return .success(()) }
+        // A length of at most 2^14, which every peer accepts; stream 0.
+        let isFrame = bytes[1] <= 0x40 && bytes.part(5..<9).allSatisfy { $0 == 0 }
+        return isFrame ? .failure(.onlyHTTP2) : .success(())
+    }
+
     private mutating func countBlockBytes(_ count: Int) throws(HTTP1Error) {
         self.blockBytes += count
         guard self.blockBytes <= self.limits.headBytes else { throw .headTooLarge }
@@ -197,10 +212,12 @@ package struct ResponseParser: Sendable {
         let piece = input.part(start..<consumed)
         guard end != nil else {
             self.pieces.append(contentsOf: piece)
+            // A frame of HTTP/2 may have no end of a line to wait for.
+            if self.pieces.first == 0 { try self.pieces.withUnsafeBytes(Self.checkFrame).get() }
             return nil
         }
-        if self.pieces.isEmpty { return try HeadParser.head(piece) }
-        return try self.joined(with: piece) { (whole) throws(HTTP1Error) in try HeadParser.head(whole) }
+        if self.pieces.isEmpty { return try Self.head(piece) }
+        return try self.joined(with: piece) { (whole) throws(HTTP1Error) in try Self.head(whole) }
     }
 
     private mutating func trailersParsed(

@@ -18,7 +18,7 @@ package struct SpeedFloor: Sendable, Hashable {
         let span = DurationFormat.compact(.nanoseconds(self.window))
         return TransferFailure(
             .tooSlow,
-            "slower than \(ByteCount.binary(self.rate))/s for \(span)",
+            "slower than \(ByteCount.binaryRate(Double(self.rate))) for \(span)",
             setting: .lowestRate
         )
     }

@@ -22,8 +22,8 @@ package struct EventText: Sendable, Hashable {
     /// The head of a response; the length and the number of bytes of earlier runs.
     package static func response(status: Int, expected: Int64?, resumedFrom: Int64) -> Self {
         var text = "status \(status)"
-        text += expected.map { ", \($0) bytes" } ?? ", length unknown"
-        if resumedFrom > 0 { text += ", resuming after \(resumedFrom)" }
+        text += expected.map { ", \(ByteCount.binary($0))" } ?? ", length unknown"
+        if resumedFrom > 0 { text += ", resuming after \(ByteCount.binary(resumedFrom))" }
         return Self("response", text)
     }
 

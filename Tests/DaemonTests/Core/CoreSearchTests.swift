@@ -37,6 +37,26 @@ struct CoreSearchTests {
         await harness.stop()
     }
 
+    @Test("Transfers whose identifiers begin with digits are listed by state, over all pages")
+    func beginnings() async throws {
+        let harness = try await CoreHarness()
+        try await harness.add("http://h/a", isPaused: true)
+        let first = try #require(try await harness.core.list(ListQuery()).first?.id)
+        var query = ListQuery()
+        query.prefix = String(first.description.prefix(15))
+        #expect(try await harness.core.list(query).map(\.id) == [first])
+        query.states = [.finished]
+        #expect(try await harness.core.list(query).isEmpty)
+        query.states = [.paused]
+        #expect(try await harness.core.list(query).map(\.id) == [first])
+        query.session = .some("other")
+        #expect(try await harness.core.list(query).isEmpty)
+        query.session = nil
+        query.limit = 0
+        #expect(try await harness.core.list(query).isEmpty)
+        await harness.stop()
+    }
+
     @Test("Lists are ordered by time, name and size, in both directions and by pages")
     func orders() async throws {
         let harness = try await CoreHarness()

@@ -21,11 +21,16 @@ final class DaemonUnderTest: Sendable {
 
     /// Starts a daemon, and returns when it has said that it is ready.
     static func start(_ directory: TemporaryDirectory, _ more: String...) async throws -> DaemonUnderTest {
+        let usual = ["--dir", directory.path("files"), "--listen", "none", "--log-level", "error"]
+        return try await self.start(directory, options: usual + more)
+    }
+
+    /// Starts a daemon with these options only, and returns when it has said that it is ready.
+    static func start(_ directory: TemporaryDirectory, options: [String]) async throws -> DaemonUnderTest {
         let state = try StateDirectory(directory.path("state"))
         let socket = try NotifySocket(directory.path("notify"))
         let process = try ChildProcess.start(
-            [Self.program, "daemon", "--state-dir", state.path, "--dir", directory.path("files"), "--listen", "none"]
-                + ["--log-level", "error"] + more,
+            [Self.program, "daemon", "--state-dir", state.path] + options,
             environment: ["NOTIFY_SOCKET": socket.path]
         )
         process.write([])

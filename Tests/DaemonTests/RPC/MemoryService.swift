@@ -147,6 +147,7 @@ final class MemoryService: TransferService {
             var all = (state.line + state.ended)
                 .filter { query.states.isEmpty || query.states.contains($0.state) }
                 .filter { record in query.session.map { $0 == record.session } ?? true }
+                .filter { record in query.prefix.map { record.id.description.hasPrefix($0) } ?? true }
                 .filter { record in query.words.allSatisfy { record.urls.joined().contains($0) } }
             if let key = query.after {
                 // The identifiers serve as keys.

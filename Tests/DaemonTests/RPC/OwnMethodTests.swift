@@ -95,7 +95,12 @@ struct OwnMethodTests {
         #expect(await self.bench.call("martlet.list", ["limit": -1]).reason == "badParameter")
         #expect(await self.bench.call("martlet.list", ["after": 0, "limit": 5]).result?[0]?["key"] == 0xab)
         #expect(await self.bench.call("martlet.list", ["after": 0xab]).result == [])
+        #expect(await self.bench.call("martlet.list", ["prefix": "00000"]).result?.array?.count == 1)
+        #expect(await self.bench.call("martlet.list", ["prefix": ""]).result?.array?.count == 1)
+        #expect(await self.bench.call("martlet.list", ["prefix": "f"]).result == [])
         for bad: JSON in [
+            ["prefix": "x"], ["prefix": 1], ["prefix": "a", "after": 0], ["prefix": "a", "offset": 0],
+            ["prefix": "a", "search": "b"], ["prefix": "a", "sort": "name"], ["prefix": "00000000000000abc"],
             ["after": "x"], ["after": 0, "offset": 0], ["after": 0, "search": "a"], ["after": 0, "sort": "name"],
         ] {
             #expect(await self.bench.call("martlet.list", bad).reason == "badParameter", "\(bad)")

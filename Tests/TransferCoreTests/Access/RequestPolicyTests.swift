@@ -32,4 +32,25 @@ struct RequestPolicyTests {
             return
         }
     }
+
+    @Test("every origin is accepted only if the policy says so; the host is checked all the same")
+    func anyOrigin() {
+        var policy = RequestPolicy(listenHost: "127.0.0.1", allowedOrigins: ["*"])
+        for origin in ["https://a.example", "null", "file://"] {
+            guard case .refused = policy.verdict(hosts: ["127.0.0.1"], origins: [origin], localAddress: nil) else {
+                Issue.record("\(origin) was accepted")
+                continue
+            }
+        }
+        policy.hearsAnyOrigin = true
+        for origin in ["https://a.example", "null", "file://"] {
+            #expect(
+                policy.verdict(hosts: ["127.0.0.1"], origins: [origin], localAddress: nil) == .heard(origin: origin)
+            )
+        }
+        guard case .refused = policy.verdict(hosts: ["a.example"], origins: ["null"], localAddress: nil) else {
+            Issue.record("another host was accepted")
+            return
+        }
+    }
 }

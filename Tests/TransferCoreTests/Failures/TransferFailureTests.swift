@@ -34,6 +34,7 @@ import TransferCore
             case .certificate: (.certificate, false)
             case .connectTimeout: (.timeout, true)
             case .malformed, .headTooLarge: (.badResponse, true)
+            case .onlyHTTP2: (.badResponse, false)
             case .proxyAuthentication: (.authentication, false)
             case .proxySettings: (.badOption, false)
             case .content: (.fileIO, false)

@@ -6,12 +6,32 @@ import Testing
 @Suite struct FormatTests {
     @Test(
         arguments: [
-            (0, "0 B"), (1023, "1023 B"), (1024, "1.00 KiB"), (1536, "1.50 KiB"), (10_240, "10.0 KiB"),
-            (102_400, "100 KiB"), (1_048_575, "1.00 MiB"), (10_239, "10.0 KiB"), (1_047_552, "1023 KiB"),
+            (0, "0 B"), (999, "999 B"), (1000, "0.98 KiB"), (1023, "1.00 KiB"), (1024, "1.00 KiB"), (1536, "1.50 KiB"),
+            (10_240, "10.0 KiB"),
+            (102_400, "100 KiB"), (1_048_575, "1.00 MiB"), (10_239, "10.0 KiB"), (1_023_487, "999 KiB"),
+            (1_023_488, "0.98 MiB"), (1_047_552, "1.00 MiB"),
             (5 << 30, "5.00 GiB"), (.max, "8.00 EiB"), (-1536, "-1.50 KiB"), (.min, "-8.00 EiB"), (1 << 40, "1.00 TiB"),
         ] as [(Int64, String)]
     )
-    func sizesHaveThreeDigits(_ bytes: Int64, _ text: String) { #expect(ByteCount.binary(bytes) == text) }
+    func sizesHaveThreeDigits(_ bytes: Int64, _ text: String) {
+        #expect(ByteCount.binary(bytes) == text)
+        if bytes >= 0 {
+            #expect(ByteCount.binaryRate(Double(bytes)) == text + "/s")
+            #expect(ByteCount.binary(0, of: bytes) == (bytes < 1000 ? "0/" : "0.00/") + text)
+        }
+    }
+
+    @Test("A size has at most three digits, and never rounds up to the next unit")
+    func anySize() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<20_000 {
+            let bytes = Int64.random(in: 0 ... .max, using: &generator) >> Int64.random(in: 0...62, using: &generator)
+            let parts = ByteCount.binary(bytes).split(separator: " ")
+            #expect(parts.count == 2 && parts[0].count { $0 != "." } <= 3, "\(bytes)")
+            #expect(Double(parts[0]).map { $0 < 1000 } == true, "\(bytes)")
+        }
+        #expect(ByteCount.binaryRate(.nan) == "0 B/s" && ByteCount.binaryRate(-1) == "0 B/s")
+    }
 
     @Test(
         arguments: [

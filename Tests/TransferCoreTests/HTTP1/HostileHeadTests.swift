@@ -5,6 +5,42 @@ import TransferCore
 @Suite("A response parser refuses what is dangerous")
 struct HostileHeadTests {
     @Test(
+        "the frames of an HTTP/2 server are recognized, however they are split",
+        arguments: [
+            // SETTINGS without a setting, with one, and a GOAWAY with an explanation; the last one has an empty line.
+            [0, 0, 0, 4, 0, 0, 0, 0, 0], [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100],
+            [0, 0, 9, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x78],
+            [0, 0, 0, 4, 0, 0, 0, 0, 0, 10, 10],
+        ] as [[UInt8]]
+    )
+    func http2(bytes: [UInt8]) {
+        for split in 0...bytes.count {
+            var parser = ResponseParser(isHeadRequest: false)
+            #expect(throws: HTTP1Error.onlyHTTP2, "\(split)") {
+                for part in [bytes[..<split], bytes[split...]] where !part.isEmpty {
+                    var consumed = 0
+                    try Array(part).withUnsafeBytes { bytes in _ = try parser.next(bytes, consumed: &consumed) }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "other bytes that start with a zero are no frame",
+        arguments: [
+            [0, 0, 0, 4, 0, 0, 0, 0, 1, 10, 10], [0, 0, 0, 5, 0, 0, 0, 0, 0, 10, 10], [0, 0, 10, 10],
+            [0, 0x80, 0, 4, 0, 0, 0, 0, 0, 10, 10],
+        ] as [[UInt8]]
+    )
+    func noFrame(bytes: [UInt8]) {
+        var parser = ResponseParser(isHeadRequest: false)
+        #expect(throws: HTTP1Error.invalidStatusLine) {
+            var consumed = 0
+            try bytes.withUnsafeBytes { bytes in _ = try parser.next(bytes, consumed: &consumed) }
+        }
+    }
+
+    @Test(
         "a malformed head is an error, not a trap",
         arguments: [
             ("HTTP/2 200 OK\r\n\r\n", HTTP1Error.invalidStatusLine),

@@ -47,6 +47,18 @@ enum OwnListing {
             }
             query.order = order
         }
+        if let prefix = try arguments.optionalString(named: "prefix") {
+            guard prefix.utf8.count <= 16, prefix.allSatisfy(\.isHexDigit), query.words.isEmpty, query.order == .queue,
+                !arguments.has("after"), !arguments.has("offset")
+            else {
+                throw ControlError(
+                    .badParameter,
+                    "\"prefix\" is not the beginning of identifiers, or is combined with another order",
+                    remedy: "give up to 16 hexadecimal digits, without \"after\", \"offset\", \"search\" and \"sort\""
+                )
+            }
+            if !prefix.isEmpty { query.prefix = prefix }
+        }
         query.after = try arguments.optionalInteger(named: "after")
         if query.after != nil, arguments.has("offset") || !query.words.isEmpty || query.order != .queue {
             throw ControlError(
