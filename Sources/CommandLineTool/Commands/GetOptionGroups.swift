@@ -233,6 +233,8 @@ struct RequestOptions: ParsableArguments {
 
     @OptionGroup var addresses: AddressOptions
 
+    @OptionGroup var access: AccessOptions
+
     /// A header field.
     struct HeaderPair: Sendable, Equatable {
         var name: String

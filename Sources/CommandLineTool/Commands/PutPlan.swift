@@ -118,6 +118,7 @@ extension PutCommand {
             throw BadValue("--answer and --json both write to standard output; leave one out")
         }
         plan.run.options.fields = try self.requests.fields()
+        plan.run.access = try self.requests.access.plan(fields: plan.run.options.fields)
         plan.run.options.maximumRedirects = self.requests.maxRedirects
         plan.run.options.allowsDowngrade = self.requests.allowDowngrade
         plan.run.options.connections = .fixed(1)

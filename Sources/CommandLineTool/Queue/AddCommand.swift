@@ -155,6 +155,8 @@ struct AddCommand: QueueCommand {
         @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
         var cookie: String?
 
+        @OptionGroup var login: LoginOptions
+
         @Option(help: ArgumentHelp("Proxy, as http://user:password@host:port.", valueName: "url"))
         var proxy: String?
 
@@ -212,13 +214,20 @@ struct AddCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         let plan = try self.plan()
+        let access: AddAccess
+        do {
+            access = try AddAccess(plan.access)
+        } catch is CancellationError {
+            return ExitStatus.interrupted
+        }
+        for warning in access.warnings { console.tell("warning: \(warning)") }
         let client = try self.daemon.client()
         if self.noStart {
             try await client.daemon()
         } else {
             try await DaemonLauncher().startIfNeeded(client)
         }
-        var run = AddRun(plan, client, console)
+        var run = AddRun(plan, access, client, console)
         return try await run.execute()
     }
 }

@@ -55,7 +55,6 @@ struct DaemonCommand: QueueCommand {
         }
         let settings = try self.settings()
         guard self.detach else {
-            if let token = self.remote.rpcSecret { ProcessArguments.hide(token) }
             try await DaemonProcess.run(settings)
             return ExitStatus.success
         }
