@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import TransferCore
+import TransferEngine
 
 /// Options for credentials, cookies and the client's certificate of `get` and `put`.
 struct AccessOptions: ParsableArguments {
     @OptionGroup var login: LoginOptions
 
-    @Flag(help: "Use passwords for Digest only, so that they are never sent themselves.")
-    var digestOnly = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Write all cookies to a file in Netscape's form at the end, also those of the session.",
-            discussion: """
-                Cookies that servers set are used for the other requests of the same run, except with tables; with \
-                this option or --load-cookies, also with tables. The file is readable by its owner only.
-                """,
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var cookieJar: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Client certificate in a PEM file, with intermediate ones, for servers that require one.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var cert: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Private key of --cert in a PEM file; by default in the same file. A passphrase is asked for.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var key: String?
+    @Flag(.digestOnly) var digestOnly = false
+    @Option(.cookieJar) var cookieJar: String?
+    @Option(.cert) var cert: String?
+    @Option(.key) var key: String?
 
     /// Validates the options and combines them.
     ///

@@ -1,56 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import TransferCore
+import TransferEngine
 
 /// Options for credentials and cookies that `get`, `put` and `add` share.
 struct LoginOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "User name and password of the server; without a password, it is asked for on the terminal.",
-            discussion: """
-                Sent by Basic at once, or by Digest if the server requires that; to the host of each URL only, and not \
-                to mirrors and other hosts after a redirect. A user name in a URL precedes it. Other users do not see \
-                it in the list of processes.
-                """,
-            valueName: "name[:password]"
-        )
-    )
-    var user: String?
-
-    @Flag(
-        help: ArgumentHelp(
-            "Use the user names and passwords of ~/.netrc, or of the file that $NETRC names.",
-            discussion: """
-                Each is for the host that the file names, also after a redirect, but then over https only. The file \
-                must be readable by its owner only.
-                """
-        )
-    )
-    var netrc = false
-
-    @Option(
-        help: ArgumentHelp("Use the user names and passwords of this netrc file.", valueName: "file"),
-        completion: .file()
-    )
-    var netrcFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Send the token on the first line of a file as 'Authorization: Bearer …', as --header would.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var bearerFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Cookies of a file in Netscape's form, as curl, wget and browser extensions write it.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var loadCookies: String?
+    @Option(.user) var user: String?
+    @Flag(.netrc) var netrc = false
+    @Option(.netrcFile) var netrcFile: String?
+    @Option(.bearerFile) var bearerFile: String?
+    @Option(.loadCookies) var loadCookies: String?
 
     /// The user name and the password; `nil` if none are given.
     ///

@@ -33,6 +33,7 @@ enum EngineAssembly {
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
         transport.tls.clientCertificate = identity
+        transport.family = plan.family
         transport.openConnections = OpenConnectionLimits(
             perHost: plan.limitsHosts ? plan.perHost : nil,
             perDomain: plan.politeness.connectionsPerDomain,

@@ -18,11 +18,26 @@ final class Feeder: Sendable {
     private let mailbox: EventMailbox
     private let options: SharedOptions
     private let dataset: DatasetRun?
+    private let onlyExamines: Bool
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     /// Creates a feeder.
-    init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions, dataset: DatasetRun? = nil) {
+    ///
+    /// - Parameters:
+    ///   - engine: Gets the requests.
+    ///   - mailbox: Gets the faults of lists.
+    ///   - options: The options of all requests.
+    ///   - dataset: The run of a table, or `nil`.
+    ///   - onlyExamines: Whether files are only asked about.
+    init(
+        engine: TransferEngine,
+        mailbox: EventMailbox,
+        options: DownloadOptions,
+        dataset: DatasetRun? = nil,
+        onlyExamines: Bool = false
+    ) {
+        self.onlyExamines = onlyExamines
         self.engine = engine
         self.mailbox = mailbox
         self.options = SharedOptions(options)
@@ -207,6 +222,8 @@ final class Feeder: Sendable {
     }
 
     private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
+        var request = request
+        if self.onlyExamines { request.onlyExamine() }
         do {
             try self.engine.add(request)
         } catch  where error.code == .closed {

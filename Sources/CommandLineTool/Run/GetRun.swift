@@ -59,7 +59,13 @@ enum GetRun {
             options.refresher = refresher
             let run = RunControl(
                 engine: engine,
-                feeder: Feeder(engine: engine, mailbox: mailbox, options: options, dataset: dataset),
+                feeder: Feeder(
+                    engine: engine,
+                    mailbox: mailbox,
+                    options: options,
+                    dataset: dataset,
+                    onlyExamines: plan.onlyExamines
+                ),
                 wakeUp: wakeUp,
                 refresher: refresher
             )
