@@ -18,6 +18,7 @@ public enum CommandLineTool {
             OutputStream(STDERR_FILENO).write("martlet: the arguments cannot be read; mount /proc and start it again\n")
             exit(ExitStatus.usage)
         }
+        InitialArguments.hide(SecretArguments.ranges(in: Array(arguments.dropFirst())).map { ($0.index + 1, $0.bytes) })
         let (status, output, errors) = self.run(self.words(of: arguments))
         OutputStream(STDOUT_FILENO).write(output)
         OutputStream(STDERR_FILENO).write(errors)

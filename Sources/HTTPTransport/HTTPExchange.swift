@@ -216,11 +216,19 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         if self.isOver { return .close }
         if head.status == 407, case .forwarded(let proxy) = self.route {
             self.connection?.close(abandoning: self)
-            self.fail(.proxyAuthentication(proxy))
+            self.fail(.proxyAuthentication(proxy, head.fields))
             return .close
         }
+        guard head.status >= 400, self.origin.scheme == .https, self.lane.lacksClientCertificate,
+            Self.refusals.contains(head.status)
+        else { return self.receiver.exchangeReceived(head: head) }
+        var head = head
+        head.lacksClientCertificate = true
         return self.receiver.exchangeReceived(head: head)
     }
+
+    /// The statuses by which servers refuse a request without a client certificate; 495 and 496 are nginx's own.
+    private static let refusals: Set<Int> = [400, 401, 403, 495, 496]
 
     func received(interim status: Int, _ fields: HeaderFields) {
         self.tellConnected()

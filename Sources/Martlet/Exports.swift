@@ -7,6 +7,7 @@
 @_exported public import struct TransferCore.CookieError
 @_exported public import struct TransferCore.CookieFileProblem
 @_exported public import enum TransferCore.Credential
+@_exported public import struct TransferCore.Credentials
 @_exported public import enum TransferCore.DigestAlgorithm
 @_exported public import struct TransferCore.DigestSyntaxError
 @_exported public import struct TransferCore.ExpectedDigest

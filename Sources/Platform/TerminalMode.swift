@@ -27,6 +27,14 @@ package struct TerminalMode {
         return mode
     }
 
+    /// The settings in which each key is read at once, without echo, those for signals included.
+    package var forPasswords: TerminalMode {
+        var mode = self.forKeys
+        mode.attributes.c_lflag &= ~tcflag_t(ISIG)
+        mode.attributes.c_iflag |= tcflag_t(ICRNL)
+        return mode
+    }
+
     /// Sets a terminal to these settings at once.
     ///
     /// In a background job this stops the process until it is in the foreground again (`SIGTTOU`).

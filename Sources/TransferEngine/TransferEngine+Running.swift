@@ -115,6 +115,9 @@ extension TransferEngine {
             if let name, name != target { state.machine.releaseName(name) }
         }
         self.hub.post(transfer.event(kind, target: target))
+        if let authorizer = transfer.options.authorizer, !authorizer.isIdle {
+            self.hub.post { [id = transfer.id] in authorizer.ended(id) }
+        }
         if state.machine.isIdle, state.machine.isStarted {
             self.hub.post(TransferEvent(id: nil, url: "", userInfo: nil, kind: .drained))
         }

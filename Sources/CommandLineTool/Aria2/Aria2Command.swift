@@ -20,7 +20,6 @@ enum Aria2Command {
             if let text = Aria2Help.text(given) { return (ExitStatus.success, text, "") }
             let settings = given.over(try self.configuration(given))
             let plan = try Aria2Plan(settings, in: PosixPath.absolute("."))
-            self.hideSecrets(of: plan)
             try self.checkList(plan)
             if plan.isDetached { return (try Aria2Daemon.detach(plan, given), "", "") }
             if plan.isDaemon { return (Aria2Daemon.run(plan), "", "") }
@@ -81,14 +80,6 @@ enum Aria2Command {
             }
         }
         return settings
-    }
-
-    private static func hideSecrets(of plan: Aria2Plan) {
-        for name in [
-            "rpc-secret", "rpc-passwd", "http-passwd", "all-proxy-passwd", "http-proxy-passwd", "https-proxy-passwd",
-        ] {
-            if let secret = plan.settings.text(name) { ProcessArguments.hide(secret) }
-        }
     }
 
     // MARK: The run

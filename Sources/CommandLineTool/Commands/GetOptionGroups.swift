@@ -45,6 +45,7 @@ struct RequestOptions: ParsableArguments {
     @Flag(.ipv4) var ipv4 = false
     @Flag(.ipv6) var ipv6 = false
     @OptionGroup var addresses: AddressOptions
+    @OptionGroup var access: AccessOptions
 }
 
 /// Options for retries and timeouts.

@@ -60,6 +60,8 @@ struct GetPlan {
     var pins: [TLSOptions.Pin] = []
     /// Whether certificates are verified.
     var verifiesCertificates = true
+    /// The credentials and the cookies.
+    var access = AccessPlan()
     /// The proxies, or `nil` to use the environment.
     var proxy: ProxySettings?
     /// The hosts to contact without a proxy, or `nil` to use the environment.
@@ -141,6 +143,7 @@ extension GetCommand {
             throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
         }
         plan.options.fields = try self.requests.fields(agent: try self.politeness.agent())
+        plan.access = try self.requests.access.plan(fields: plan.options.fields, isTable: self.datasets.isGiven)
         plan.proxy = try self.requests.proxySettings()
         plan.directHosts = self.requests.noProxy
         plan.family = try self.requests.family()

@@ -119,6 +119,7 @@ extension PutCommand {
             throw BadValue("--answer and --json both write to standard output; leave one out")
         }
         plan.run.options.fields = try self.requests.fields()
+        plan.run.access = try self.requests.access.plan(fields: plan.run.options.fields)
         self.requests.apply(to: &plan.run.options)
         plan.run.options.connections = .fixed(1)
         try self.failures.apply(to: &plan.run.options)

@@ -95,6 +95,15 @@ enum ManualTables {
         ),
         Entry("XDG_CONFIG_HOME", text: "Directory of user-dirs.dirs. (default: ~/.config)"),
         Entry("HOME", text: "The home directory."),
+        Entry("NETRC", text: "The file of --netrc. (default: ~/.netrc)"),
+        Entry(
+            "SSL_CERT_FILE",
+            "SSL_CERT_DIR",
+            text: """
+                A file of trusted certificates in PEM, and directories of them, separated by colons, whose files are named \
+                as by openssl-rehash(1). Each replaces that of the system. (default: those of ca-certificates)
+                """
+        ),
         Entry("TMPDIR", text: "Directory for temporary files of martlet demo and martlet serve. (default: /tmp)"),
         Entry("NO_COLOR", text: "If set and not empty, disables colours."),
         Entry("TERM", text: "If unset or dumb, progress is not drawn."),
@@ -161,6 +170,7 @@ enum ManualTables {
                 .00000.tar.part.
                 """
         ),
+        Entry("~/.netrc", text: "User names and passwords of hosts, for --netrc."),
         Entry("DIR/.martlet-shards", text: "Lock of a run that writes shards into the directory."),
         Entry(
             "~/.local/state/martlet/",

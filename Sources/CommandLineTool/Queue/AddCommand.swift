@@ -90,6 +90,7 @@ struct AddCommand: QueueCommand {
         @Option(.referer) var referer: String?
         @Option(.userAgent) var userAgent: String?
         @Option(.cookie) var cookie: String?
+        @OptionGroup var login: LoginOptions
         @Option(.proxy.described("Proxy, as http://user:password@host:port.")) var proxy: String?
         @Option(.connections) var connections: Int?
         @Option(.mirror.described("Another URL of the same file, for one URL only; may be repeated."))
@@ -123,13 +124,20 @@ struct AddCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         let plan = try self.plan()
+        let access: AddAccess
+        do {
+            access = try AddAccess(plan.access)
+        } catch is CancellationError {
+            return ExitStatus.interrupted
+        }
+        for warning in access.warnings { console.tell("warning: \(warning)") }
         let client = try self.daemon.client()
         if self.noStart {
             try await client.daemon()
         } else {
             try await DaemonStart.ensure(client, console, isQuiet: self.queue.quiet)
         }
-        var run = AddRun(plan, client, console)
+        var run = AddRun(plan, access, client, console)
         return try await run.execute()
     }
 }

@@ -11,6 +11,8 @@ struct AddPlan {
     var inputFile: String?
     /// The options that all transfers share.
     var options = TransferOptions()
+    /// The credentials and the cookies.
+    var access = AccessPlan()
     /// Whether the transfers are added paused.
     var isPaused = false
     /// The position of the first transfer, or `nil` for the end.
@@ -75,6 +77,7 @@ extension AddCommand {
             throw BadValue("\(option) is for uploads; add --upload, or leave it out")
         }
         var plan = AddPlan(options: try self.sharedOptions())
+        try self.fetching.login.fill(&plan.access, fields: self.fetching.header.map { ($0.name, $0.value) })
         plan.isPaused = self.queue.paused
         plan.position = self.queue.position
         plan.printsJSON = self.queue.json

@@ -9,6 +9,7 @@ struct AddRun {
     static let batch = 500
 
     private let plan: AddPlan
+    private let access: AddAccess
     private let client: ControlClient
     private let console: Console
     private var pending: [NewTransfer] = []
@@ -16,8 +17,9 @@ struct AddRun {
     private var faults = 0
     private var added: [GID] = []
 
-    init(_ plan: AddPlan, _ client: ControlClient, _ console: Console) {
+    init(_ plan: AddPlan, _ access: AddAccess, _ client: ControlClient, _ console: Console) {
         self.plan = plan
+        self.access = access
         self.client = client
         self.console = console
         self.position = plan.position
@@ -85,6 +87,8 @@ struct AddRun {
     }
 
     private mutating func add(_ transfer: NewTransfer) async throws {
+        var transfer = transfer
+        try self.access.apply(to: &transfer)
         self.pending.append(transfer)
         if self.pending.count >= Self.batch { try await self.flush() }
     }

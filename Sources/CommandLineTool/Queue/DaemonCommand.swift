@@ -70,7 +70,6 @@ struct DaemonCommand: QueueCommand {
         try self.checkOrigins()
         guard self.detach else {
             let settings = try self.startSettings(state)
-            if let token = self.remote.rpcSecret { ProcessArguments.hide(token) }
             try await DaemonProcess.run(settings)
             return ExitStatus.success
         }

@@ -7,7 +7,13 @@ import TransferEngine
 /// Creates the engine of a plan.
 enum EngineAssembly {
     /// Creates an engine with real sockets and files.
-    static func make(_ plan: GetPlan) throws -> TransferEngine {
+    ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - identity: The client's certificate, or `nil`.
+    /// - Returns: The engine, not started.
+    /// - Throws: `TransportError` if a file with certificates cannot be used.
+    static func make(_ plan: GetPlan, identity: TLSOptions.ClientCertificate? = nil) throws -> TransferEngine {
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = plan.jobs
         configuration.connectionsPerHost = plan.perHost
@@ -19,13 +25,14 @@ enum EngineAssembly {
         configuration.keepsHostsOnLanes = plan.limitsHosts
         configuration.politeness = plan.politeness
         if plan.politeness.connectionsPerDomain != nil || plan.politeness.domainInterval > 0 {
-            configuration.suffixes = self.suffixes
+            configuration.suffixes = InstalledSuffixes.system.list
         }
         if let agent = plan.options.fields.last(where: { $0.0.lowercased() == "user-agent" }) {
             configuration.robotsAgent = agent.1
         }
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
+        transport.tls.clientCertificate = identity
         transport.family = plan.family
         transport.openConnections = OpenConnectionLimits(
             perHost: plan.limitsHosts ? plan.perHost : nil,
@@ -35,12 +42,6 @@ enum EngineAssembly {
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
         return try LiveEngine.make(configuration, transport: transport, store: DiskStore())
-    }
-
-    /// The system's public suffix list, or the built-in one if none is installed.
-    private static var suffixes: PublicSuffixes {
-        let bytes = try? AtomicFile.read("/usr/share/publicsuffix/public_suffix_list.dat", atMost: 4 << 20)
-        return bytes.map { PublicSuffixes(bytes: $0) } ?? .builtIn
     }
 
     /// The TLS options of a plan.

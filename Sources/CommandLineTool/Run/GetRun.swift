@@ -20,6 +20,8 @@ enum GetRun {
         do {
             // Opening a named pipe blocks until it has a reader; signals still have their default effect here.
             let sink = try self.sink(of: plan)
+            // Before the signals are handled: a question has to end with Ctrl-C.
+            let access = try RunAccess(plan.access)
             let failure = DatasetFailure()
             let dataset = try plan.dataset.map { (order) throws(DatasetRun.Refusal) in
                 try DatasetRun(order) { failure.report($0) }
@@ -36,8 +38,9 @@ enum GetRun {
                 wantsFailures: plan.display == .json || plan.verbose || !plan.isReported,
                 wake: { wakeUp.wake() }
             )
-            if let warning = dataset?.warning { mailbox.take(warning: warning) }
+            for warning in access.warnings + [dataset?.warning].compactMap(\.self) { mailbox.take(warning: warning) }
             var plan = plan
+            access.apply(to: &plan.options)
             let jobs = OpenFiles.jobs(within: limit, connectionsPerFile: plan.connectionsPerFile)
             if jobs < plan.jobs {
                 mailbox.take(
@@ -45,7 +48,7 @@ enum GetRun {
                 )
                 plan.jobs = jobs
             }
-            let engine = try EngineAssembly.make(plan)
+            let engine = try EngineAssembly.make(plan, identity: access.identity)
             engine.observe(self.interest(of: plan, reporter)) { event in
                 dataset?.take(event)
                 mailbox.take(event)
@@ -77,8 +80,10 @@ enum GetRun {
             )
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
-            guard let dataset else { return self.show(run, mailbox, reporter, afterStop: plan.afterStop) }
-            return self.show(run, mailbox, reporter, dataset, afterStop: plan.afterStop) { summary, status in
+            guard let dataset else {
+                return self.finish(access, self.show(run, mailbox, reporter, afterStop: plan.afterStop))
+            }
+            let status = self.show(run, mailbox, reporter, dataset, afterStop: plan.afterStop) { summary, status in
                 let end = DatasetEnd(dataset, failure)
                 summary.tableLines = end.lines
                 // The lines of the summary are not printed then.
@@ -87,6 +92,9 @@ enum GetRun {
                 }
                 status = end.status(interrupted: run.isInterrupted)
             }
+            return self.finish(access, status)
+        } catch is CancellationError {
+            return ExitStatus.interrupted
         } catch let error as DatasetRun.Refusal {
             OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.description))\n")
             if case .busy = error { return ExitStatus.reportIsBusy }
@@ -98,6 +106,15 @@ enum GetRun {
             OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean("\(error)"))\n")
             return ExitStatus.usage
         }
+    }
+
+    /// Stores the cookies after a run.
+    ///
+    /// - Returns: The exit status.
+    private static func finish(_ access: RunAccess, _ status: Int32) -> Int32 {
+        guard let problem = access.saveCookies() else { return status }
+        OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(problem))\n")
+        return status == ExitStatus.success ? ExitStatus.fileIO : status
     }
 
     private static func sink(of plan: GetPlan) throws(BadValue) -> (any ByteSink)? {

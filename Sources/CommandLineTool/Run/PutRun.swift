@@ -15,7 +15,9 @@ enum PutRun {
         let state = plan.keepsState ? self.stateDirectory() : nil
         if let state { DiskUploadJournal.removeOld(in: state) }
         let answers = plan.items.map { _ in Answer() }
-        let status = GetRun.execute(plan.run) { feeder, _ in
+        let status = GetRun.execute(plan.run) { feeder, run in
+            var plan = plan
+            plan.run = run
             for (item, answer) in zip(plan.items, answers) { feeder.send(self.request(item, plan, state, answer)) }
             if let list = plan.list {
                 feeder.send(listedIn: list) { (name) throws(BadValue) in

@@ -297,7 +297,7 @@ extension ForeignOption {
 
     /// Options of ours that have another meaning there, with an explanation for wrong arguments.
     static let ours: [(spelling: String, note: String)] = [
-        ("--digest", "curl's --digest is Digest authentication, which martlet answers by itself: leave it out"),
+        ("--digest", "curl's --digest is Digest authentication without Basic: write --digest-only"),
         ("--json", "curl's --json sends JSON: write martlet put --type application/json FILE URL -X POST"),
         ("--mirror", "wget's --mirror copies a site, which martlet does not; here it takes another URL of the file"),
         ("--no-proxy", "wget's --no-proxy has no value: write --proxy none"),

@@ -197,6 +197,7 @@ extension DaemonCore {
         case .connectTimeout: "set a longer 'connect-timeout'"
         case .trust: "trust the certificate authority of the server"
         case .credentials: "set 'http-user' and 'http-passwd'"
+        case .clientCertificate: "the server asks for a client certificate, which only martlet get and put have"
         case .concurrency: "lower 'max-concurrent-downloads'"
         }
     }

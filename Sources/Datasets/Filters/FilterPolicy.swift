@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 package import TransferCore
-package import TransferEngine
+internal import TransferEngine
 
 /// Ends a download whose response is not wanted, before its content is received.
 ///

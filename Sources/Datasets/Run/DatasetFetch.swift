@@ -2,7 +2,7 @@
 internal import Platform
 internal import Synchronization
 package import TransferCore
-package import TransferEngine
+internal import TransferEngine
 
 /// One row that is being fetched: it collects the facts for the row's report line.
 ///

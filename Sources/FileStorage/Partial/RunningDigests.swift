@@ -27,6 +27,13 @@ package struct RunningDigest: Sendable {
         }
     }
 
+    /// The digest of bytes.
+    package static func hash(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
+        var digest = RunningDigest(algorithm)
+        bytes.withUnsafeBytes { digest.update($0) }
+        return digest.finalized()
+    }
+
     /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self.function {

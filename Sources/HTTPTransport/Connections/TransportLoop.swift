@@ -32,6 +32,9 @@ final class TransportLoop: @unchecked Sendable {
     /// The names that are being resolved.
     private var queries: [ObjectIdentifier: NameQuery] = [:]
 
+    /// Whether a server asked for a client certificate, and none is configured.
+    var lacksClientCertificate: Bool { self.tls.lacksClientCertificate }
+
     /// The number of connections that are open or being opened.
     var connectionCount: Int { self.connections.count }
 

@@ -94,10 +94,10 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard self.phase != .over else { return }
         var consumed = 0
         do {
-            guard let status = try self.status(buffer, &consumed) else { return }
+            guard let head = try self.head(buffer, &consumed) else { return }
             self.phase = .over
-            guard (200..<300).contains(status) else {
-                throw TransportError.tunnelRefused(to: self.origin, by: self.proxy, status: status)
+            guard (200..<300).contains(head.status) else {
+                throw TransportError.tunnelRefused(to: self.origin, by: self.proxy, head)
             }
             guard consumed == buffer.readableBytes else { throw TransportError.tunnelSpokeFirst(self.proxy) }
             self.connection.tunnelOpened(self.inside)
@@ -113,14 +113,14 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// The status of the response when its head is complete; `nil` if more bytes are needed.
-    private func status(_ buffer: ByteBuffer, _ consumed: inout Int) throws(HTTP1Error) -> Int? {
+    /// The head of the response when it is complete; `nil` if more bytes are needed.
+    private func head(_ buffer: ByteBuffer, _ consumed: inout Int) throws(HTTP1Error) -> ResponseHead? {
         let result = buffer.withUnsafeReadableBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
             Result { () throws(HTTP1Error) in try self.parser.next(bytes, consumed: &consumed) }
         }
         switch try result.get() {
-        case .head(let head): return head.status
-        case .interim: return try self.status(buffer, &consumed)
+        case .head(let head): return head
+        case .interim: return try self.head(buffer, &consumed)
         case .needMore, .body, .end: return nil
         }
     }

@@ -18,6 +18,7 @@ extension TransportError {
     }
 
     private static func mapped(to peer: Peer, _ error: any Error) -> TransportError {
+        if let error = error as? TransportError { return error }
         if let denial = error as? DeniedAddress { return .denied(denial, for: peer) }
         if let error = error as? NIOConnectionError {
             if let denial = error.dnsAError as? DeniedAddress { return .denied(denial, for: peer) }
@@ -112,10 +113,18 @@ extension TransportError {
         // In TLS 1.3, the server verifies the client's certificate after the client's handshake is complete.
         let reasons = BoringSSLReason.all(in: error)
         if reasons.contains(where: \.requiresClientCertificate) {
-            return TransportError(.certificate, "\(peer.place) requires a client certificate: set one it trusts")
+            return TransportError(
+                .certificate,
+                "\(peer.place) requires a client certificate",
+                setting: .clientCertificate
+            )
         }
         if reasons.contains(where: \.refusesClientCertificate) {
-            return TransportError(.certificate, "\(peer.place) does not trust the client certificate: set another")
+            return TransportError(
+                .certificate,
+                "\(peer.place) does not accept the client certificate",
+                remedy: "use one that it trusts and that has not expired"
+            )
         }
         guard let error = error as? IOError else {
             let cause = reasons.lazy.compactMap(\.explanation).first ?? String(describing: error)

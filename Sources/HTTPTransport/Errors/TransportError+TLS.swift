@@ -26,7 +26,8 @@ extension TransportError {
         if reasons.contains(where: \.refusesClientCertificate) {
             return TransportError(
                 .certificate,
-                "\(peer.place) does not trust the client certificate, or requires one: set one it trusts"
+                "\(peer.place) does not accept the client certificate, or requires one",
+                setting: .clientCertificate
             )
         }
         if let error = error as? IOError {

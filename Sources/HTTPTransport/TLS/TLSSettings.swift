@@ -22,6 +22,15 @@ final class TLSSettings: Sendable {
     private let settings: TLSOptions
     private let material: TLSMaterial
     private let contexts = Mutex<[Use: NIOSSLContext]>([:])
+    private let asked = Asked()
+
+    /// Whether a server asked for a client certificate in a handshake, and none is configured.
+    var lacksClientCertificate: Bool { self.asked.isAsked.load(ordering: .relaxed) }
+
+    /// Records that a server asked for a client certificate.
+    private final class Asked: Sendable {
+        let isAsked = Atomic(false)
+    }
 
     init(_ settings: TLSOptions) throws(TransportError) {
         self.settings = settings
@@ -84,13 +93,13 @@ final class TLSSettings: Sendable {
     private func context(for use: Use) throws -> NIOSSLContext {
         try self.contexts.withLock { contexts in
             if let context = contexts[use] { return context }
-            let context = try NIOSSLContext(configuration: self.configuration(for: use))
+            let context = try NIOSSLContext(configuration: try self.configuration(for: use))
             contexts[use] = context
             return context
         }
     }
 
-    private func configuration(for use: Use) -> TLSConfiguration {
+    private func configuration(for use: Use) throws(TransportError) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.applicationProtocols = ["http/1.1"]
         configuration.minimumTLSVersion = self.settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
@@ -105,15 +114,45 @@ final class TLSSettings: Sendable {
             case .noHostname: .noHostnameVerification
             case .none: .none
             }
-        switch self.settings.roots {
-        case .system: break
-        case .pemFile, .pem: configuration.trustRoots = .certificates(self.material.roots)
-        case .systemAnd: configuration.additionalTrustRoots = [.certificates(self.material.roots)]
-        }
-        if use != .proxy, let key = self.material.key {
+        if configuration.certificateVerification != .none { try self.setRoots(of: &configuration) }
+        guard use != .proxy else { return configuration }
+        if let key = self.material.key {
             configuration.certificateChain = self.material.chain.map { .certificate($0) }
             configuration.privateKey = .privateKey(key)
+        } else {
+            // Called if a server asks for a certificate. A server that requires one may respond with a status instead of
+            // ending the handshake, as nginx does.
+            configuration.sslContextCallback = { [asked = self.asked] _, promise in
+                asked.isAsked.store(true, ordering: .relaxed)
+                promise.succeed(.noChanges)
+            }
         }
         return configuration
+    }
+
+    private func setRoots(of configuration: inout TLSConfiguration) throws(TransportError) {
+        switch self.settings.roots {
+        case .pemFile, .pem:
+            configuration.trustRoots = .certificates(self.material.roots)
+            return
+        case .system, .systemAnd: break
+        }
+        var additional: [NIOSSLAdditionalTrustRoots] = []
+        if case .systemAnd = self.settings.roots { additional.append(.certificates(self.material.roots)) }
+        #if os(Linux)
+        let authorities = SystemAuthorities.current
+        if let problem = authorities.problem { throw problem }
+        if authorities.isEmpty, additional.isEmpty { throw .noAuthorities }
+        let places = authorities.places.map { NIOSSLAdditionalTrustRoots.file($0) }
+        configuration.trustRoots = .certificates([])
+        additional = places + additional
+        #else
+        if let authorities = SystemAuthorities.chosen {
+            if let problem = authorities.problem { throw problem }
+            configuration.trustRoots = .certificates([])
+            additional = authorities.places.map { .file($0) } + additional
+        }
+        #endif
+        configuration.additionalTrustRoots = additional
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
 internal import Logging
 internal import Synchronization
-internal import TransferCore
-package import TransferEngine
+package import TransferCore
+internal import TransferEngine
 
 /// A session's policy for its transfers: cookies, credentials, and the decisions of its delegates.
 ///
@@ -28,13 +29,15 @@ package final class SessionPolicy: TransferPolicy {
         self.logger = configuration.logger
         self.cookies = configuration.cookies
         self.acceptance = configuration.cookieAcceptance
-        self.authenticator = Authenticator(configuration.credentials)
+        var sources = CredentialSources()
+        sources.configured = configuration.credentials
+        self.authenticator = Authenticator(sources) { RunningDigest.hash($0, $1) }
     }
 
     /// The fields with cookies and credentials for a request.
     package func fields(for request: RequestFacts) -> [(String, String)] {
         var fields: [(String, String)] = []
-        if let value = self.cookies?.field(for: request.url) { fields.append(("Cookie", value)) }
+        if let value = self.cookies?.store.field(for: request.url) { fields.append(("Cookie", value)) }
         if let value = self.authenticator.authorization(for: request) { fields.append(("Authorization", value)) }
         return fields
     }
@@ -201,7 +204,8 @@ package final class SessionPolicy: TransferPolicy {
                     case .useDefault: later(.proceed)
                     case .cancel: later(.cancel)
                     case .use(let credential, let persistence):
-                        later(self.authenticator.use(credential, persistence, for: head, request) ? .repeat : .proceed)
+                        let scope: AuthenticationMachine.Scope = persistence == .session ? .all : .transfer
+                        later(self.authenticator.use(credential, scope, for: head, request) ? .repeat : .proceed)
                     }
                 }
             )

@@ -226,6 +226,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case .connectTimeout: "increase the connect timeout"
             case .trust: "add its certificate authority to the configuration's TLS options"
             case .credentials: "set credentials in the configuration"
+            case .clientCertificate: "set a client certificate in the configuration's TLS options"
             case .concurrency: "run fewer tasks concurrently"
             case .outageTimeout, .lowestRate, .addresses: ""
             }

@@ -16,12 +16,14 @@ extension DownloadMachine {
     ///   - number: The request.
     ///   - now: The time.
     ///   - wallNow: The time in seconds since 1970.
+    ///   - hasCredentials: Whether the request had credentials.
     /// - Returns: The actions.
     package mutating func headReceived(
         _ head: ResponseHead,
         _ number: DownloadAction.RequestNumber,
         _ now: Int64,
-        wallNow: Int64
+        wallNow: Int64,
+        hasCredentials: Bool = false
     ) -> [DownloadAction] {
         guard let index = self.index(of: number) else { return [] }
         self.wallNow = wallNow
@@ -39,12 +41,13 @@ extension DownloadMachine {
                 isConditional: self.requests[index].isConditional,
                 isOwnRange: !self.terms.asksForWhole,
                 retryStatuses: self.terms.retryStatuses,
-                wallNow: wallNow
+                wallNow: wallNow,
+                hasCredentials: hasCredentials
             )
         )
         switch verdict {
         case .redirect(let location): self.redirected(index, head, to: location, now)
-        case .failed(let failure) where head.status == 401 && self.terms.hasPolicy:
+        case .failed(let failure) where head.status == 401 && self.terms.answersChallenges:
             self.challenged(index, head, otherwise: failure, now)
         default:
             if case .examine(let byGET) = self.requests[index].purpose {

@@ -15,6 +15,8 @@ package struct ResponseJudge {
         package var retryStatuses: Set<Int>
         /// Wall time, seconds since 1970, for a `Retry-After` that is a date.
         package var wallNow: Int64
+        /// Whether the request had credentials.
+        package var hasCredentials: Bool
 
         /// Creates a question.
         package init(
@@ -22,13 +24,15 @@ package struct ResponseJudge {
             isConditional: Bool = false,
             isOwnRange: Bool = false,
             retryStatuses: Set<Int>,
-            wallNow: Int64
+            wallNow: Int64,
+            hasCredentials: Bool = false
         ) {
             self.range = range
             self.isConditional = isConditional
             self.isOwnRange = isOwnRange
             self.retryStatuses = retryStatuses
             self.wallNow = wallNow
+            self.hasCredentials = hasCredentials
         }
     }
 
@@ -64,7 +68,15 @@ package struct ResponseJudge {
         case 304 where question.isConditional: .notModified
         case 412 where question.range != nil: .preconditionFailed
         case 416: .notSatisfiable
-        default: .failed(self.failure(head, retrying: question.retryStatuses, wallNow: question.wallNow))
+        default:
+            .failed(
+                self.failure(
+                    head,
+                    retrying: question.retryStatuses,
+                    wallNow: question.wallNow,
+                    hasCredentials: question.hasCredentials
+                )
+            )
         }
     }
 
@@ -104,25 +116,47 @@ package struct ResponseJudge {
     }
 
     /// The failure for an unsuccessful status.
-    package static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
+    ///
+    /// - Parameters:
+    ///   - head: The response.
+    ///   - statuses: The statuses that are retried.
+    ///   - wallNow: The time in seconds since 1970.
+    ///   - hasCredentials: Whether the request had credentials.
+    /// - Returns: The failure.
+    package static func failure(
+        _ head: ResponseHead,
+        retrying statuses: Set<Int>,
+        wallNow: Int64,
+        hasCredentials: Bool = false
+    ) -> TransferFailure {
         let phrase = ReasonPhrase.of(head.status)
-        let message = "the server responded with \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
+        var message = "the server responded with \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
         let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }
-        let (code, remedy): (TransferFailure.Code, String) =
+        let code: TransferFailure.Code
+        var remedy: String
+        (code, remedy) =
             switch head.status {
-            case 401: (.authentication, "add credentials to the URL (https://user:password@host/…)")
-            case 407: (.authentication, "the proxy requires credentials")
+            case 401, 407: (.authentication, "")
             case 404, 410: (.notFound, "check the URL")
             case 408: (.timeout, "")
             case 429, 503: (.overloaded, "try again later")
             case 403: (.badResponse, "the server refuses; it may require credentials, a cookie or a referer")
             default: (.badResponse, "")
             }
+        var setting = Self.setting(head.status)
+        if head.status == 401 {
+            let refusal = AuthenticationRefusal(head.fields.values("WWW-Authenticate"), hasCredentials: hasCredentials)
+            message += ": \(refusal.text)"
+            if !refusal.isSupported || hasCredentials { setting = nil }
+            if refusal.isSupported, hasCredentials { remedy = "check the user name and the password, or the token" }
+        } else if head.status == 407 {
+            message += ": the proxy requires credentials"
+        }
         var failure = TransferFailure(
             code,
             message,
             remedy: remedy,
-            setting: Self.setting(head.status),
+            setting: setting,
             isRetryable: statuses.contains(head.status),
             status: head.status,
             retryAfter: retryAfter
@@ -131,6 +165,9 @@ package struct ResponseJudge {
             var evidence = OutageEvidence(.errors)
             evidence.status = head.status
             failure.evidence = evidence
+        }
+        if head.lacksClientCertificate, failure.setting == nil {
+            failure.setting = .clientCertificate
         }
         return failure
     }

@@ -149,6 +149,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case trust
         /// Credentials.
         case credentials
+        /// The client's certificate and its key.
+        case clientCertificate
         /// The number of concurrent transfers or connections.
         case concurrency
         /// The maximum duration of an outage.

@@ -21,6 +21,9 @@ public struct ResponseHead: Sendable {
     /// Whether the response is from the network or from a cache.
     public var source = ResponseSource.network
 
+    /// Whether the response refuses a request without a client certificate, although the server's handshake asked for one.
+    package var lacksClientCertificate = false
+
     /// Creates a response head.
     public init(
         status: Int,

@@ -15,6 +15,9 @@ public struct TLSOptions: Sendable, Hashable {
     /// The trusted authorities.
     public enum Roots: Sendable, Hashable {
         /// The system's authorities.
+        ///
+        /// On Linux these are the files of the distribution, or those that the environment variables `SSL_CERT_FILE` and
+        /// `SSL_CERT_DIR` name.
         case system
         /// The authorities in a PEM file, and no others.
         case pemFile(String)

@@ -26,10 +26,18 @@ extension UploadMachine {
     ///   - id: The request.
     ///   - now: The time, in nanoseconds.
     ///   - wallNow: The wall time, in seconds since 1970.
+    ///   - hasCredentials: Whether the request had credentials.
     /// - Returns: The actions.
-    package mutating func headReceived(_ head: ResponseHead, on id: Int, now: Int64, wallNow: Int64) -> [Action] {
+    package mutating func headReceived(
+        _ head: ResponseHead,
+        on id: Int,
+        now: Int64,
+        wallNow: Int64,
+        hasCredentials: Bool = false
+    ) -> [Action] {
         guard var exchange = self.exchange(id), exchange.head == nil else { return [] }
         exchange.head = head
+        exchange.hasCredentials = hasCredentials
         self.flow.lastActivity = now
         self.phase = .requesting(exchange)
         switch head.status {
@@ -37,7 +45,7 @@ extension UploadMachine {
             if let location = head.fields["Location"], !location.isEmpty {
                 return self.redirected(exchange, head, to: location)
             }
-        case 401 where self.plan.hasPolicy: return self.challenged(exchange, head, wallNow)
+        case 401 where self.plan.answersChallenges: return self.challenged(exchange, head, wallNow)
         case 417 where !self.history.refusesExpect:
             self.history.refusesExpect = true
             var request = exchange.request
@@ -72,7 +80,7 @@ extension UploadMachine {
         switch action {
         case .accept: return self.accepted(exchange, head)
         case .judge:
-            let failure = self.failure(of: head, wallNow)
+            let failure = self.failure(of: head, exchange, wallNow)
             let compares = head.status == 409 && self.plan.method == "PUT" && !self.plan.isStream
             return self.drain(exchange, head, then: compares ? .compare(failure) : .fail(failure))
         case .fail(let fault): return self.drain(exchange, head, then: .fail(Self.failure(fault, head)))
@@ -91,8 +99,13 @@ extension UploadMachine {
         return TransferFailure(code, fault.message, isRetryable: isRetryable, status: head.status)
     }
 
-    private func failure(of head: ResponseHead, _ wallNow: Int64) -> TransferFailure {
-        var failure = ResponseJudge.failure(head, retrying: self.plan.retryStatuses, wallNow: wallNow)
+    private func failure(of head: ResponseHead, _ exchange: Exchange, _ wallNow: Int64) -> TransferFailure {
+        var failure = ResponseJudge.failure(
+            head,
+            retrying: self.plan.retryStatuses,
+            wallNow: wallNow,
+            hasCredentials: exchange.hasCredentials
+        )
         switch head.status {
         case 404: failure.remedy = "check the URL: its resource must accept content"
         case 405: failure.remedy = "this URL does not accept \(self.plan.method); try another method"
@@ -163,7 +176,7 @@ extension UploadMachine {
     private static var mostRefusals: Int { 8 }
 
     private mutating func challenged(_ exchange: Exchange, _ head: ResponseHead, _ wallNow: Int64) -> [Action] {
-        let failure = self.failure(of: head, wallNow)
+        let failure = self.failure(of: head, exchange, wallNow)
         guard !self.isSpent, exchange.request.refusals < Self.mostRefusals else {
             return self.drain(exchange, head, then: .fail(failure))
         }

@@ -68,6 +68,8 @@ package struct UploadMachine: Sendable {
         let request: Boxed<Request>
         let hasContent: Bool
         var isConnected = false
+        /// Whether the request had credentials.
+        var hasCredentials = false
         var head: ResponseHead?
         var answer = Answer.awaited
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-public import TransferCore
+package import TransferCore
 
 /// A session's hooks for requests and responses: cookies, credentials, delegates' decisions.
 ///
@@ -27,20 +27,4 @@ package protocol TransferPolicy: AnyObject, Sendable {
         about request: RequestFacts,
         later: @escaping @Sendable (PolicyDecision) -> Void
     ) -> PolicyDecision?
-}
-
-/// The properties of a request that a policy depends on.
-public struct RequestFacts: Sendable {
-    /// The transfer.
-    public var id: TransferID
-    /// The value that the caller attached to the transfer.
-    public var userInfo: (any Sendable)?
-    /// The method.
-    public var method: String
-    /// The URL of the request.
-    public var url: HTTPURL
-    /// The source's URL, before redirects.
-    public var source: HTTPURL
-    /// The number of times that credentials were refused before this request.
-    public var refusals: Int
 }

@@ -218,6 +218,10 @@ package struct DownloadOptions: Sendable {
     package var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad`.
     package var keepBad: Bool = true
+    /// The cookies of all transfers that share these options, or `nil`; a policy may have other ones.
+    package var cookies: (any CookieKeeper)?
+    /// The credentials of all transfers that share these options, or `nil`; a policy may have other ones.
+    package var authorizer: (any Authorizer)?
     /// Supplies a fresh URL when a link has expired, or `nil`.
     package var refresher: (any LinkRefresher)?
 

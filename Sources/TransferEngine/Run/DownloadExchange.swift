@@ -24,6 +24,8 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
     private var quantum: Int?
     private var isInCallback = false
     private(set) var isClosed = false
+    /// Whether the request has credentials.
+    private(set) var hasCredentials = false
     /// Whether the request was permitted for a time that has come.
     var isPermitted = false
 
@@ -36,6 +38,7 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
 
     func start(_ request: consuming ExchangeRequest, on transport: any Transport) {
         self.quantum = request.readQuantum
+        self.hasCredentials = request.fields.contains("Authorization")
         self.exchange = transport.start(request, onLane: self.lane, receiver: self)
     }
 

@@ -13,7 +13,9 @@ extension DownloadRequest {
         let source = self.sources[plan.source]
         let target = plan.origin
         let isOwnOrigin = target == origin && !plan.hasLeftOrigin
-        if isOwnOrigin, !source.hasUserInfo, self.isPlain, plan.isPlain { return self.shared.plainRequestFields() }
+        if isOwnOrigin, !source.hasUserInfo, self.isPlain, plan.isPlain, !self.options.addsFields {
+            return self.shared.plainRequestFields()
+        }
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 10)
         for own in [self.options.fields, self.fields] where !own.isEmpty {
@@ -28,17 +30,27 @@ extension DownloadRequest {
             for (name, value) in policy.fields(for: facts()) where !fields.contains(name) {
                 fields.append(name, value)
             }
-        } else if let authorization = RequestFields.basicAuthorization(source), target == source.origin,
-            !plan.hasLeftOrigin, !fields.contains("Authorization")
+        }
+        if self.options.authorizer != nil {
+            self.options.addCredentials(to: &fields, facts)
+        } else if self.policy == nil, let authorization = RequestFields.basicAuthorization(source),
+            target == source.origin, !plan.hasLeftOrigin, !fields.contains("Authorization")
         {
-            // A policy responds to the server's challenge instead, possibly with Digest, which hides the password.
+            // An authorizer or a policy responds to the server's challenge, possibly with Digest, which hides the password.
             fields.append("Authorization", authorization)
         }
+        self.options.addCookies(to: &fields, for: plan.url)
         Self.complete(&fields, range: plan.range, ifRange: plan.ifRange)
         if plan.isConditional {
             for (name, value) in self.conditions { fields.append(name, value) }
         }
         return fields
+    }
+
+    /// Whether the caller gave the `Authorization` field of a request.
+    func givesAuthorization(for plan: FetchPlan, of origin: Origin) -> Bool {
+        plan.origin == origin && !plan.hasLeftOrigin
+            && (self.options.fields + self.fields).contains { $0.0.lowercased() == "authorization" }
     }
 
     /// Whether the header fields of its requests are those of its options only.
@@ -55,6 +67,33 @@ extension DownloadRequest {
         } else {
             fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
         }
+    }
+}
+
+extension DownloadOptions {
+    /// Whether the cookies or the credentials may add fields to a request for a URL without user information.
+    fileprivate var addsFields: Bool {
+        !(self.cookies?.isEmpty ?? true) || !(self.authorizer?.isIdle ?? true)
+    }
+
+    /// Adds the credentials to the fields of a request, unless they have some.
+    func addCredentials(to fields: inout HeaderFields, _ facts: () -> RequestFacts) {
+        guard let authorizer = self.authorizer, !fields.contains("Authorization"),
+            let value = authorizer.authorization(for: facts())
+        else { return }
+        fields.append("Authorization", value)
+    }
+
+    /// Adds the stored cookies to the fields of a request, in front of those that the user gave.
+    func addCookies(to fields: inout HeaderFields, for url: HTTPURL) {
+        guard let cookies = self.cookies, !cookies.isEmpty, let stored = cookies.field(for: url) else { return }
+        fields["Cookie"] = CookieField.merging(stored, given: fields["Cookie"])
+    }
+
+    /// Stores the cookies of a response.
+    func receiveCookies(of head: ResponseHead, from url: HTTPURL) {
+        guard let cookies = self.cookies, head.fields.contains("Set-Cookie") else { return }
+        cookies.receive(head.fields.values("Set-Cookie"), from: url)
     }
 }
 

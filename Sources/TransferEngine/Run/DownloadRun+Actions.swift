@@ -227,7 +227,7 @@ extension DownloadRun {
     }
 
     func requestFacts(_ plan: FetchPlan) -> RequestFacts {
-        RequestFacts(
+        var facts = RequestFacts(
             id: self.transfer.id,
             userInfo: self.request.userInfo,
             method: plan.method,
@@ -235,10 +235,22 @@ extension DownloadRun {
             source: self.request.sources[plan.source],
             refusals: plan.refusals
         )
+        facts.isFirstSource = plan.source == 0
+        facts.hasLeftOrigin = plan.hasLeftOrigin
+        return facts
     }
 
     private func ask(_ question: PolicyQuestion, _ number: Int) -> [DownloadAction] {
-        guard let policy = self.policy, let exchange = self.exchange(number) else {
+        guard let exchange = self.exchange(number) else {
+            return self.report { $0.policyDecided(.proceed, number, self.now) }
+        }
+        if case .challenge(let head) = question, let authorizer = self.options.authorizer {
+            // The caller's own field would be sent again, whatever the authorizer has.
+            let isOwn = self.request.givesAuthorization(for: exchange.plan, of: self.transfer.origin)
+            let isAnswered = !isOwn && authorizer.answers(head, to: self.requestFacts(exchange.plan))
+            return self.report { $0.policyDecided(isAnswered ? .repeat : .proceed, number, self.now) }
+        }
+        guard let policy = self.policy else {
             return self.report { $0.policyDecided(.proceed, number, self.now) }
         }
         let isFirst = Countdown(1)

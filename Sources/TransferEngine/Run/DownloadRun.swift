@@ -188,8 +188,12 @@ final class DownloadRun: TransferRun {
         self.state.withLock { $0.response.received(status: isOwn ? head.status : 0) }
         if self.isProbe, isOwn { self.host.hostReached(by: self.transfer.id, status: head.status) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
+        self.options.receiveCookies(of: head, from: exchange.plan.url)
         let (now, wallNow) = (self.now, self.time.wallNow)
-        self.handle { $0.headReceived(head, exchange.number, now, wallNow: wallNow) }
+        let hasCredentials = exchange.hasCredentials
+        self.handle {
+            $0.headReceived(head, exchange.number, now, wallNow: wallNow, hasCredentials: hasCredentials)
+        }
         return exchange.isClosed ? .close : self.reading(exchange)
     }
 
@@ -217,6 +221,7 @@ extension DownloadRequest {
         terms.namesByFinalURL = self.namesByFinalURL
         terms.mark = self.mark
         terms.hasPolicy = self.policy != nil
+        terms.answersChallenges = self.policy != nil || self.options.authorizer != nil
         terms.laneCount = laneCount
         return terms
     }

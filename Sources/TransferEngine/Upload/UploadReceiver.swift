@@ -6,11 +6,19 @@ final class UploadReceiver: ExchangeReceiver {
     let run: UploadRun
     let request: UploadMachine.OutgoingRequest
     let content: UploadStretch?
+    /// Whether the request has credentials.
+    let hasCredentials: Bool
 
-    init(_ run: UploadRun, _ request: UploadMachine.OutgoingRequest, _ content: UploadStretch?) {
+    init(
+        _ run: UploadRun,
+        _ request: UploadMachine.OutgoingRequest,
+        _ content: UploadStretch?,
+        hasCredentials: Bool
+    ) {
         self.run = run
         self.request = request
         self.content = content
+        self.hasCredentials = hasCredentials
     }
 
     func exchangeConnected() { self.run.connected(self.request.id) }
@@ -19,7 +27,9 @@ final class UploadReceiver: ExchangeReceiver {
         self.run.received(interim: status, fields, on: self.request.id)
     }
 
-    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.run.received(head, on: self.request) }
+    func exchangeReceived(head: ResponseHead) -> ReadDecision {
+        self.run.received(head, on: self.request, hasCredentials: self.hasCredentials)
+    }
 
     func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
         self.run.received(body, on: self.request.id)

@@ -28,6 +28,7 @@ extension UploadRequest {
         plan.mayBeRepeated = self.options.mayBeRepeated
         plan.notesUnrepeatable = self.noteUnrepeatable != nil
         plan.hasPolicy = self.policy != nil
+        plan.answersChallenges = self.policy != nil || self.options.authorizer != nil
         plan.answerLimit = self.answerLimit ?? (self.receiver == nil ? Self.unreadAnswerLimit : nil)
         plan.answerTime = self.receiver == nil ? Self.unreadAnswerTime.inNanoseconds : nil
         plan.expectsFrom = self.asksFrom
@@ -39,6 +40,12 @@ extension UploadRequest {
         plan.stallTimeout = self.options.stallTimeout.inNanoseconds
         plan.totalTimeout = self.options.totalTimeout.inNanoseconds
         return plan
+    }
+
+    /// Whether the caller gave the `Authorization` field of a request.
+    func givesAuthorization(for request: UploadMachine.OutgoingRequest) -> Bool {
+        !request.hasLeftOrigin && request.url.origin == self.url.origin
+            && (self.options.fields + self.fields).contains { $0.0.lowercased() == "authorization" }
     }
 
     /// The header fields of one of the upload's requests.
@@ -75,11 +82,15 @@ extension UploadRequest {
         for field in step.fields { fields.append(field.name, field.value) }
         if let policy {
             for (name, value) in policy.fields(for: facts) where !fields.contains(name) { fields.append(name, value) }
-        } else if isOwnOrigin, !fields.contains("Authorization"),
+        }
+        if self.options.authorizer != nil {
+            self.options.addCredentials(to: &fields) { facts }
+        } else if self.policy == nil, isOwnOrigin, !fields.contains("Authorization"),
             let value = RequestFields.basicAuthorization(self.url)
         {
             fields.append("Authorization", value)
         }
+        self.options.addCookies(to: &fields, for: url)
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }
         return fields
     }

@@ -160,7 +160,12 @@ extension UploadRun {
         request.content = content
         if content == nil, outgoing.content != nil { request.body = [] }
         if outgoing.expectsContinue { request.continueTimeout = self.request.askTimeout.inNanoseconds }
-        let receiver = UploadReceiver(self, outgoing, content)
+        let receiver = UploadReceiver(
+            self,
+            outgoing,
+            content,
+            hasCredentials: fields.contains("Authorization")
+        )
         let exchange = self.host.transport.start(request, onLane: self.lane, receiver: receiver)
         self.state.withLock { $0.exchange = Current(request: outgoing, exchange: exchange) }
     }
@@ -191,7 +196,7 @@ extension UploadRun {
     }
 
     func facts(of outgoing: UploadMachine.OutgoingRequest) -> RequestFacts {
-        RequestFacts(
+        var facts = RequestFacts(
             id: self.transfer.id,
             userInfo: self.transfer.userInfo,
             method: outgoing.method,
@@ -199,12 +204,19 @@ extension UploadRun {
             source: self.request.url,
             refusals: outgoing.refusals
         )
+        facts.hasLeftOrigin = outgoing.hasLeftOrigin
+        return facts
     }
 
     private func ask(_ question: PolicyQuestion, _ id: Int) {
-        guard let policy = self.request.policy, let current = self.state.withLock({ $0.exchange }),
-            current.request.id == id
-        else { return }
+        guard let current = self.state.withLock({ $0.exchange }), current.request.id == id else { return }
+        if case .challenge(let head) = question, let authorizer = self.request.options.authorizer {
+            // The caller's own field would be sent again, whatever the authorizer has.
+            let isOwn = self.request.givesAuthorization(for: current.request)
+            let isAnswered = !isOwn && authorizer.answers(head, to: self.facts(of: current.request))
+            return self.decided(isAnswered ? .repeat : .proceed, id)
+        }
+        guard let policy = self.request.policy else { return }
         let decision = policy.decide(question, about: self.facts(of: current.request)) { decision in
             self.host.transport.execute(onLane: self.lane) { self.decided(decision, id) }
         }

@@ -132,7 +132,11 @@ final class UploadRun: TransferRun {
         self.apply { $0.interimReceived(status, fields, on: id) }
     }
 
-    func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {
+    func received(
+        _ head: ResponseHead,
+        on request: UploadMachine.OutgoingRequest,
+        hasCredentials: Bool
+    ) -> ReadDecision {
         let decision = self.state.withLock { state in
             state.response.received(status: head.status)
             return state.machine.reading(request.id)
@@ -140,9 +144,12 @@ final class UploadRun: TransferRun {
         if case .close = decision { return .close }
         if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
         self.request.policy?.received(head, to: self.facts(of: request))
+        self.request.options.receiveCookies(of: head, from: request.url)
         let (now, wallNow) = (self.now, self.host.time.wallNow)
         return self.handle(request.id) {
-            self.apply { $0.headReceived(head, on: request.id, now: now, wallNow: wallNow) }
+            self.apply {
+                $0.headReceived(head, on: request.id, now: now, wallNow: wallNow, hasCredentials: hasCredentials)
+            }
         }
     }
 

@@ -8,9 +8,11 @@ public struct Credentials: Sendable {
     /// Creates an empty collection.
     public init() {}
 
-    var all: [ProtectionSpace: Credential] { self.entries }
+    /// All entries, by server and realm.
+    package var all: [ProtectionSpace: Credential] { self.entries }
 
-    var isEmpty: Bool { self.entries.isEmpty }
+    /// Whether there are none.
+    package var isEmpty: Bool { self.entries.isEmpty }
 
     /// Sets credentials for a server.
     ///
@@ -22,7 +24,8 @@ public struct Credentials: Sendable {
         self.entries[ProtectionSpace(origin: url.origin, realm: realm)] = credential
     }
 
-    mutating func set(_ credential: Credential, for space: ProtectionSpace) { self.entries[space] = credential }
+    /// Sets the credentials of a protection space.
+    package mutating func set(_ credential: Credential, for space: ProtectionSpace) { self.entries[space] = credential }
 
     /// The credentials for a server's realm.
     public func credential(for space: ProtectionSpace) -> Credential? {
@@ -30,7 +33,7 @@ public struct Credentials: Sendable {
     }
 
     /// The token that is sent with every request to an origin, without waiting for a challenge.
-    func token(for origin: Origin) -> Credential? {
+    package func token(for origin: Origin) -> Credential? {
         if case .bearer(let token) = self.entries[ProtectionSpace(origin: origin, realm: nil)] { return .bearer(token) }
         return nil
     }

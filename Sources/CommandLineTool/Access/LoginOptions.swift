@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import TransferCore
+import TransferEngine
+
+/// Options for credentials and cookies that `get`, `put` and `add` share.
+struct LoginOptions: ParsableArguments {
+    @Option(.user) var user: String?
+    @Flag(.netrc) var netrc = false
+    @Option(.netrcFile) var netrcFile: String?
+    @Option(.bearerFile) var bearerFile: String?
+    @Option(.loadCookies) var loadCookies: String?
+
+    /// The user name and the password; `nil` if none are given.
+    ///
+    /// - Throws: ``BadValue`` without a user name.
+    func login() throws(BadValue) -> AccessPlan.Login? {
+        guard let user = self.user else { return nil }
+        let name = user.prefix { $0 != ":" }
+        guard !name.isEmpty else { throw BadValue("--user has no user name; write --user NAME, or NAME:PASSWORD") }
+        let password = user.utf8.count > name.utf8.count ? String(user.dropFirst(name.count + 1)) : nil
+        guard BasicAuthentication.authorization(user: String(name), password: password ?? "") != nil else {
+            throw BadValue("--user contains a control character; remove it")
+        }
+        return AccessPlan.Login(name: String(name), password: password)
+    }
+
+    /// The path of the netrc file, or `nil` if none is used.
+    ///
+    /// - Throws: ``BadValue`` if there is no home directory, or if the path is empty.
+    func netrcPath() throws(BadValue) -> String? {
+        if let file = self.netrcFile {
+            guard !file.isEmpty else { throw BadValue("--netrc-file is empty; name a file") }
+            return file
+        }
+        return self.netrc ? try NetrcFile.usualPath() : nil
+    }
+
+    /// Fills the parts of a plan that these options describe.
+    ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - fields: The header fields of the requests.
+    /// - Throws: ``BadValue`` if options cannot be used together.
+    func fill(_ plan: inout AccessPlan, fields: [(String, String)]) throws(BadValue) {
+        plan.login = try self.login()
+        plan.netrcPath = try self.netrcPath()
+        plan.bearerFile = self.bearerFile
+        plan.loadCookies = self.loadCookies
+        for (name, value) in [("--bearer-file", self.bearerFile), ("--load-cookies", self.loadCookies)] {
+            if value?.isEmpty == true { throw BadValue("\(name) is empty; name a file") }
+        }
+        let hasField = fields.contains { $0.0.lowercased() == "authorization" }
+        let given = [
+            (plan.login != nil, "--user"), (plan.bearerFile != nil, "--bearer-file"),
+            (hasField, "--header Authorization"),
+        ]
+        .filter(\.0).map(\.1)
+        guard given.count <= 1 else {
+            throw BadValue("\(given[0]) and \(given[1]) both set the field Authorization; leave one out")
+        }
+    }
+}
