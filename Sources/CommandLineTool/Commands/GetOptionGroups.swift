@@ -23,6 +23,8 @@ struct FileOptions: ParsableArguments {
         name: [.customShort("o", allowingJoined: true), .long],
         help: ArgumentHelp(
             "File name, device or named pipe, or '-' for standard output; for one URL only.",
+            discussion:
+                "The file gets this name or none: another file with it is an error, unless --if-exists permits more.",
             valueName: "name"
         ),
         completion: .file()
@@ -40,8 +42,9 @@ struct FileOptions: ParsableArguments {
         help: ArgumentHelp(
             "What to do if the file already exists. (default: auto)",
             discussion: """
-                One of auto, skip, resume, rename, overwrite and fail. auto skips a file equal to the server's, \
-                resumes one that martlet started, and otherwise adds a number to the name.
+                One of auto, update, skip, resume, rename, overwrite and fail. auto skips a file equal to the server's, \
+                resumes one that martlet started, and otherwise adds a number to a name that the server or the URL \
+                chose; a name given with -o or out= fails with status 13. update is --timestamping.
                 """,
             valueName: "what"
         ),

@@ -69,13 +69,19 @@ struct AddCommand: QueueCommand {
 
         @Option(
             help: ArgumentHelp(
-                "What to do if the file already exists: auto, skip, resume, rename, overwrite or fail. (default: auto)",
+                "What to do if the file exists: auto, update, skip, resume, rename, overwrite or fail. (default: auto)",
                 valueName: "what"
             ),
             completion: .list(DownloadOptions.IfExists.allCases.map(\.rawValue)),
             transform: { try Choice.parse($0, among: DownloadOptions.IfExists.allCases) }
         )
         var ifExists: DownloadOptions.IfExists?
+
+        @Flag(
+            name: [.customShort("N"), .long],
+            help: "Fetch a file only if the server has another version than the existing one; see martlet get."
+        )
+        var timestamping = false
 
         @Option(
             help: ArgumentHelp(

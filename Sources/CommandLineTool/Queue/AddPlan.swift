@@ -28,7 +28,7 @@ struct AddPlan {
     func transfer(_ entry: InputEntry) -> NewTransfer {
         var options = self.options
         if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
-        if let name = entry.name { options[.out] = name }
+        if let name = entry.name { options.set(name: name) }
         if let digest = entry.expected.last { options[.checksum] = AddPlan.checksum(digest) }
         for field in entry.fields {
             switch field.name.lowercased() {
@@ -107,7 +107,7 @@ extension AddCommand {
             throw BadValue("the daemon cannot write to this command's standard output; name a file, or use martlet get")
         }
         let (directory, name) = try FilePath.split(output)
-        transfer.options[.out] = name
+        transfer.options.set(name: name)
         if let directory {
             transfer.options[.dir] = PosixPath.absolute(FilePath.join(self.files.directory ?? ".", directory))
         }
@@ -119,7 +119,10 @@ extension AddCommand {
             guard !directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
             options[.dir] = PosixPath.absolute(directory)
         }
-        options[.ifExists] = self.files.ifExists?.rawValue
+        guard !self.files.timestamping || self.files.ifExists == nil else {
+            throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
+        }
+        options[.ifExists] = (self.files.timestamping ? .update : self.files.ifExists)?.rawValue
         options[.ifRunning] = self.files.ifRunning?.rawValue
         options[.priority] = self.queue.priority.map { "\($0)" }
         options[all: .header] = self.fetching.header.map { "\($0.name): \($0.value)" }
@@ -149,5 +152,16 @@ extension AddCommand {
 
     private static func url(_ text: String) throws(BadValue) -> String {
         do { return try HTTPURL(text).text } catch { throw BadValue(error.message) }
+    }
+}
+
+extension TransferOptions {
+    /// Sets the name of the file, which gets no number if it is taken.
+    ///
+    /// Without this, the daemon follows aria2's default (`auto-file-renaming`).
+    fileprivate mutating func set(name: String) {
+        self[.out] = name
+        if self[.ifExists] == nil { self[.ifExists] = DownloadOptions.IfExists.auto.rawValue }
+        self[.autoFileRenaming] = "false"
     }
 }

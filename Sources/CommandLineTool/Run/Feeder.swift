@@ -18,11 +18,19 @@ final class Feeder: Sendable {
     private let mailbox: EventMailbox
     private let options: SharedOptions
     private let dataset: DatasetRun?
+    private let checksums: ChecksumsFetch?
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     /// Creates a feeder.
-    init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions, dataset: DatasetRun? = nil) {
+    init(
+        engine: TransferEngine,
+        mailbox: EventMailbox,
+        options: DownloadOptions,
+        dataset: DatasetRun? = nil,
+        checksums: ChecksumsFetch? = nil
+    ) {
+        self.checksums = checksums
         self.engine = engine
         self.mailbox = mailbox
         self.options = SharedOptions(options)
@@ -37,18 +45,30 @@ final class Feeder: Sendable {
 
     /// Adds all requests and closes the engine.
     func feed(_ plan: GetPlan) {
+        defer {
+            self.ended.store(true, ordering: .relaxed)
+            self.engine.close()
+        }
+        var list: ChecksumList?
+        if let checksums, let source = plan.checksums {
+            do throws(TransferFailure) {
+                list = try checksums.read(source, plan.options, self.engine) {
+                    self.stopped.load(ordering: .relaxed)
+                }
+                if list == nil { return }
+            } catch {
+                return self.mailbox.take(error, name: source.name)
+            }
+        }
         switch plan.sources {
         case .urls(let urls):
             for url in urls where self.ready() {
-                self.add(DownloadRequest([url], name: plan.name, expected: plan.expected, options: self.options))
+                self.add(self.request([url], plan), verifiedBy: list, isOnly: urls.count == 1)
             }
-        case .mirrors(let urls):
-            self.add(DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options))
-        case .file(let path): self.feed(file: path)
+        case .mirrors(let urls): self.add(self.request(urls, plan), verifiedBy: list, isOnly: true)
+        case .file(let path): self.feed(file: path, verifiedBy: list)
         case .table: if let dataset = self.dataset { self.feed(dataset) }
         }
-        self.ended.store(true, ordering: .relaxed)
-        self.engine.close()
     }
 
     /// Adds an upload.
@@ -82,6 +102,27 @@ final class Feeder: Sendable {
         }
     }
 
+    /// Adds the uploads of the files below a directory, and reports what is not sent.
+    func send(_ tree: UploadTree, _ make: (String, [String]) throws(BadValue) -> UploadRequest) {
+        var tree = tree
+        var leftOut = LeftOutFiles()
+        while self.ready(), let item = tree.next() {
+            switch item {
+            case .file(let path, let names):
+                do throws(BadValue) {
+                    self.send(try make(path, names))
+                } catch {
+                    self.mailbox.take(TransferFailure(.badOption, error.description), name: path)
+                }
+            case .leftOut(let path, let reason):
+                if let line = leftOut.add(path, reason) { self.mailbox.take(warning: line) }
+            case .unreadable(let path, let reason):
+                self.mailbox.take(TransferFailure(.cannotOpen, "cannot be read: \(reason)"), name: path)
+            }
+        }
+        for line in leftOut.rest { self.mailbox.take(warning: line) }
+    }
+
     /// Closes the engine after the last upload.
     func endSending() {
         self.ended.store(true, ordering: .relaxed)
@@ -112,12 +153,12 @@ final class Feeder: Sendable {
         }
     }
 
-    private func feed(file path: String) {
+    private func feed(file path: String, verifiedBy list: ChecksumList?) {
         var parser = InputFileParser()
         self.read(path) { line, shown in
             for event in line.map({ parser.take($0) }) ?? parser.finish() {
                 guard self.ready() else { return false }
-                self.take(event, file: shown)
+                self.take(event, file: shown, verifiedBy: list)
             }
             return true
         }
@@ -179,12 +220,21 @@ final class Feeder: Sendable {
         }
     }
 
-    private func take(_ event: InputFileParser.Event, file: String) {
+    private func take(_ event: InputFileParser.Event, file: String, verifiedBy list: ChecksumList?) {
         switch event {
-        case .entry(let entry): self.add(self.request(entry), line: entry.line, file: file)
+        case .entry(let entry):
+            var request = self.request(entry)
+            request.nameIsExact = entry.name != nil && self.options.options.ifExists != .rename
+            self.add(request, line: entry.line, file: file, verifiedBy: list)
         case .fault(let fault): self.mailbox.take(fault, file: file)
         case .warning(let line, let text): self.mailbox.take(warning: "\(file):\(line): \(text)")
         }
+    }
+
+    private func request(_ urls: [HTTPURL], _ plan: GetPlan) -> DownloadRequest {
+        var request = DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options)
+        request.nameIsExact = plan.name != nil && plan.options.ifExists != .rename
+        return request
     }
 
     private func request(_ entry: InputEntry) -> DownloadRequest {
@@ -206,7 +256,24 @@ final class Feeder: Sendable {
         return request
     }
 
-    private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
+    private func add(
+        _ request: DownloadRequest,
+        line: Int? = nil,
+        file: String = "",
+        verifiedBy list: ChecksumList?,
+        isOnly: Bool = false
+    ) {
+        var request = request
+        // A digest that is given for the file itself needs no line.
+        if let list, request.expected.isEmpty {
+            do throws(DigestSyntaxError) {
+                request.expected = [try list.digest(of: request.pathsInLists, isOnly: isOnly)]
+            } catch {
+                let message = DisplayText.clean(error.message) + "; name the file as in the list, or leave it out"
+                let url = request.sources[0].redacted
+                return self.mailbox.take(InputFault(line: line ?? 0, message: message, url: url), file: file)
+            }
+        }
         do {
             try self.engine.add(request)
         } catch  where error.code == .closed {
@@ -214,7 +281,8 @@ final class Feeder: Sendable {
             self.stop()
         } catch {
             let url = request.sources[0].redacted
-            self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file)
+            let code: TransferFailure.Code = error.code == .nameTaken ? .inUse : .badOption
+            self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file, code: code)
         }
     }
 
@@ -240,5 +308,13 @@ final class Feeder: Sendable {
             wakeUp.wake()
         }
         while !self.stopped.load(ordering: .relaxed), !wakeUp.wait(milliseconds: 500) {}
+    }
+}
+
+extension DownloadRequest {
+    /// What the file may be called in a list of digests: the name that the user has given, and the path of its URL.
+    fileprivate var pathsInLists: [String] {
+        let path = String(decoding: PercentEncoding.decode(Array(self.sources[0].path.utf8)), as: UTF8.self)
+        return (self.name.map { [$0] } ?? []) + [path]
     }
 }

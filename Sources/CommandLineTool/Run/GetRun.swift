@@ -46,9 +46,15 @@ enum GetRun {
                 plan.jobs = jobs
             }
             let engine = try EngineAssembly.make(plan)
-            engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { event in
-                dataset?.take(event)
-                mailbox.take(event)
+            let checksums = try plan.checksums.map { (_) throws(BadValue) in try ChecksumsFetch() }
+            let interest = self.interest(of: plan, isLive: reporter.isLive)
+            if let checksums {
+                engine.observe(interest) { event in if !checksums.take(event) { mailbox.take(event) } }
+            } else {
+                engine.observe(interest) { event in
+                    dataset?.take(event)
+                    mailbox.take(event)
+                }
             }
             var options = plan.options
             if let sink { options.destination = .stream(sink) }
@@ -56,7 +62,13 @@ enum GetRun {
             options.refresher = refresher
             let run = RunControl(
                 engine: engine,
-                feeder: Feeder(engine: engine, mailbox: mailbox, options: options, dataset: dataset),
+                feeder: Feeder(
+                    engine: engine,
+                    mailbox: mailbox,
+                    options: options,
+                    dataset: dataset,
+                    checksums: checksums
+                ),
                 wakeUp: wakeUp,
                 refresher: refresher
             )
@@ -71,7 +83,11 @@ enum GetRun {
             )
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
-            guard let dataset else { return self.show(run, mailbox, reporter, afterStop: plan.afterStop) }
+            guard let dataset else {
+                return self.show(run, mailbox, reporter, afterStop: plan.afterStop) { summary, _ in
+                    if checksums != nil { summary.verified = mailbox.model.verified }
+                }
+            }
             return self.show(run, mailbox, reporter, dataset, afterStop: plan.afterStop) { summary, status in
                 let end = DatasetEnd(dataset, failure)
                 summary.tableLines = end.lines
@@ -158,6 +174,7 @@ enum GetRun {
         var summary = Summary(
             finished: model.finished,
             skipped: model.skipped,
+            unchanged: model.unchanged,
             failed: model.failed,
             unfinished: counts.waiting + counts.running + counts.paused + counts.retrying + model.cancelled,
             received: max(received, counts.receivedBytes + counts.sentBytes),
