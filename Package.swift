@@ -305,7 +305,8 @@ let package = Package(
         .testTarget(
             name: "CommandLineToolTests",
             dependencies: [
-                "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "Receiver", "TransferTesting",
+                "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "FileStorage", "Receiver",
+                "TransferTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

@@ -41,27 +41,35 @@ public enum CommandLineTool {
         } catch let code as ExitCode {
             return (code.rawValue, "", "")
         } catch let error as BadValue {
-            return (ExitStatus.usage, "", self.usage(error, of: arguments.first ?? "") + "\n")
+            return (ExitStatus.usage, "", self.usage(error, of: arguments) + "\n")
         } catch {
             let message = MartletCommand.fullMessage(for: error)
             // However the help of no particular command was requested.
             if message == MartletCommand.helpMessage() { return (ExitStatus.success, RootHelp.text, "") }
             let text = message.isEmpty ? "" : message + "\n"
             return MartletCommand.exitCode(for: error).isSuccess
-                ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text)
+                ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text + self.notes(for: arguments))
         }
     }
 
     /// Parses the arguments of a command alone: the options of all others need not be described for that.
     ///
-    /// A message, or a help, names the whole command: it is left to the root command, which parses once more.
+    /// What cannot be parsed is passed through ``ArgumentPass``. A message about a value, or a help, names the whole command:
+    /// it is left to the root command, which parses once more.
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         if let type = MartletCommand.command(arguments.first),
             let command = self.parse(type, Array(arguments.dropFirst()))
         {
             return command
         }
-        return try MartletCommand.parseAsRoot(arguments)
+        guard let name = arguments.first, let type = MartletCommand.command(name) else {
+            return try MartletCommand.parseAsRoot(arguments)
+        }
+        switch ArgumentPass.run(Array(arguments.dropFirst()), of: name) {
+        case .unchanged: return try MartletCommand.parseAsRoot(arguments)
+        case .words(let words): return try self.parse(type, words) ?? MartletCommand.parseAsRoot([name] + words)
+        case .problem(let text): throw BadValue(text)
+        }
     }
 
     private static func parse<Command: ParsableCommand>(
@@ -72,7 +80,17 @@ public enum CommandLineTool {
     }
 
     /// The message for a value that a command cannot use.
-    static func usage(_ error: BadValue, of command: String) -> String {
-        "Error: \(error.description)\n  See 'martlet \(command) --help' for more information."
+    static func usage(_ error: BadValue, of arguments: [String]) -> String {
+        let command = arguments.first ?? ""
+        return """
+            Error: \(error.description)
+            \(self.notes(for: arguments))  See 'martlet \(command) --help' for more information.
+            """
+    }
+
+    /// A line for each option that other programs have with another meaning.
+    private static func notes(for arguments: [String]) -> String {
+        guard ["get", "put", "add"].contains(arguments.first) else { return "" }
+        return ForeignOption.notes(for: arguments).map { "  Note: \($0)\n" }.joined()
     }
 }

@@ -29,6 +29,9 @@ extension HTTPTransport {
         /// The time for which the addresses of a name are used without another lookup, in nanoseconds.
         public var nameCacheTime: Int64
 
+        /// The only family of addresses to connect to, or `nil` for both.
+        package var family: AddressFamily?
+
         /// Creates the default configuration.
         public init() {
             self.laneCount = min(2, max(1, System.coreCount))
@@ -39,5 +42,21 @@ extension HTTPTransport {
             self.maximumHeadSize = 256 * 1024
             self.nameCacheTime = 60_000_000_000
         }
+    }
+}
+
+/// A family of addresses.
+package enum AddressFamily: String, Sendable, Hashable {
+    case ipv4 = "IPv4"
+    case ipv6 = "IPv6"
+
+    /// Whether an address is of this family.
+    func contains(_ address: SocketAddress) -> Bool {
+        address.protocol == (self == .ipv4 ? .inet : .inet6)
+    }
+
+    /// The failure of a host that has no address of this family.
+    var missing: NameFailure {
+        NameFailure(.unknownName, "it has no \(self.rawValue) address, and no other is permitted")
     }
 }

@@ -3,6 +3,8 @@ import Control
 import Platform
 import Testing
 
+import TransferCore
+
 @testable import CommandLineTool
 
 @Suite("martlet demo") struct DemoTests {
@@ -268,7 +270,7 @@ import Testing
     @Test func sizesAreWrittenAsTheOptionsAcceptThem() throws {
         for (count, text) in [(10 << 20, "10M"), (512 << 10, "512K"), (1000, "1000"), (0, "0")] as [(Int64, String)] {
             #expect(DemoPlan.size(count) == text)
-            #expect(try ByteSize.parse(text) == count)
+            #expect(try OptionSyntax.size.parsed(text) == count)
         }
         #expect(DemoPlan(size: DemoPlan.smallestSize).listedSize > 256 << 10)
         #expect(DemoPlan.rate(10 << 20, attempt: 2) == 5 << 19)

@@ -155,7 +155,6 @@ import TransferEngine
         (["http://h/a", "--if-exists", "maybe"], "auto, update, skip"),
         (["http://h/a", "--if-running", "maybe"], "wait, fail"),
         (["http://h/a", "--priority", "urgent"], "one of"),
-        (["example.org/file"], "http://example.org/file"),
         (["ftp://h/a"], "http"),
         ([], "martlet get URL"),
         (["--nope"], "--nope"),

@@ -3,6 +3,8 @@ import Receiver
 import Testing
 import TransferTesting
 
+import TransferCore
+
 @testable import CommandLineTool
 
 @Suite("Arguments with numbers at the ends of the integer types")
@@ -14,11 +16,11 @@ struct NumberRangeArgumentTests {
     func values() {
         for text in EdgeNumbers.texts {
             for suffix in ["", "K", "M", "GiB", "T", "s", ".5", ".5T"] {
-                if let size = try? ByteSize.parse(text + suffix) { #expect(size >= 0) }
-                if let time = try? Seconds.parse(text + suffix) { #expect(time >= .zero) }
+                if let size = try? OptionSyntax.size.parsed(text + suffix) { #expect(size >= 0) }
+                if let time = try? OptionSyntax.seconds.parsed(text + suffix) { #expect(time >= .zero) }
             }
             for range in [0...10, Int.min...Int.max] {
-                if let number = try? WholeNumber.parse(text, in: range) { #expect(range.contains(number)) }
+                if let number = try? OptionSyntax.number(range).parsed(text) { #expect(range.contains(number)) }
             }
             for form in ["\(text)", ":\(text)", "h:\(text)", "[::1]:\(text)"] {
                 if let address = ListenAddress(parsing: form) { #expect((0...65535).contains(address.port)) }

@@ -14,20 +14,20 @@ import TransferEngine
         ] as [(String, Int64)]
     )
     func sizesArePowersOf1024(text: String, bytes: Int64) throws {
-        #expect(try ByteSize.parse(text) == bytes)
+        #expect(try OptionSyntax.size.parsed(text) == bytes)
     }
 
     @Test(arguments: ["", "K", "-1", "1e5", "5Q", "9223372036854775808", "9999999999G", "1.2.3M", "0x10", "∞", "²K"])
     func whatIsNoSizeIsRefused(text: String) {
-        #expect(throws: BadValue.self) { try ByteSize.parse(text) }
+        #expect(throws: BadValue.self) { try OptionSyntax.size.parsed(text) }
     }
 
     @Test func timesAreSecondsWithFractions() throws {
-        #expect(try Seconds.parse("0") == .zero)
-        #expect(try Seconds.parse("0.5") == .milliseconds(500))
-        #expect(try Seconds.parse("90s") == .seconds(90))
+        #expect(try OptionSyntax.seconds.parsed("0") == .zero)
+        #expect(try OptionSyntax.seconds.parsed("0.5") == .milliseconds(500))
+        #expect(try OptionSyntax.seconds.parsed("90s") == .seconds(90))
         for text in ["", "-1", "1m", "nan", "inf", "1e3", "99999999999"] {
-            #expect(throws: BadValue.self) { try Seconds.parse(text) }
+            #expect(throws: BadValue.self) { try OptionSyntax.seconds.parsed(text) }
         }
     }
 
@@ -36,14 +36,14 @@ import TransferEngine
         "md5:ABEiM0RVZneImaq7zN3u_w",
     ])
     func digestsAreHexadecimalOrBase64(text: String) throws {
-        let digest = try ChecksumArgument.parse(text)
+        let digest = try OptionSyntax.digest.parsed(text)
         #expect(digest.algorithm == .md5)
         #expect(Hexadecimal.encode(digest.bytes) == "00112233445566778899aabbccddeeff")
     }
 
     @Test func aria2sAlgorithmNamesAreKnown() throws {
-        #expect(try ChecksumArgument.algorithm("sha-256") == .sha256)
-        #expect(try ChecksumArgument.algorithm("SHA512") == .sha512)
+        #expect(try OptionSyntax.algorithm.parsed("sha-256") == .sha256)
+        #expect(try OptionSyntax.algorithm.parsed("SHA512") == .sha512)
     }
 
     @Test func aListsNamesStayBelowTheirDirectory() throws {

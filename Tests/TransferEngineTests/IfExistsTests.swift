@@ -103,6 +103,7 @@ struct IfExistsTests {
             #expect(exchange["If-None-Match"] == "\"old\"" && exchange.request.method == "GET")
             if status == 304 {
                 exchange.respond(304, ["ETag": "\"old\""], framing: .none)
+                exchange.end()
             } else {
                 file.answer(exchange)
             }

@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import TransferCore
+import TransferEngine
 
 /// Options for the addresses to which requests are sent.
 struct AddressOptions: ParsableArguments {
-    @Flag(
-        help: ArgumentHelp(
-            "Refuse hosts at loopback, private and other special addresses (RFC 6890).",
-            discussion: """
-                The address of each connection is judged, also after redirects; of hosts behind a proxy, which resolves \
-                their names itself, only written addresses and localhost. Without it, the URLs of tables, and those \
-                that clients of the daemon add over TCP, are refused link-local addresses and clouds' metadata. \
-                Refused ones fail with address-denied, exit status 35.
-                """
-        )
-    )
-    var denyPrivateAddresses = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Permitted addresses, networks and names, such as 10.1.0.0/16,nas.local; may be repeated.",
-            valueName: "list"
-        )
-    )
-    var allowAddresses: [String] = []
+    @Flag(.denyPrivateAddresses) var denyPrivateAddresses = false
+    @Option(.allowAddresses) var allowAddresses: [String] = []
 
     /// Returns the list of what is not refused.
     ///

@@ -41,12 +41,6 @@ struct GetCommand: ParsableCommand {
     @OptionGroup(title: "Output")
     var display: DisplayOptions
 
-    func validate() throws {
-        // Without a URL, an unknown option is the likelier mistake; ArgumentParser reports it after this.
-        guard !self.urls.isEmpty || self.files.inputFile != nil || self.datasets.isGiven else { return }
-        do { _ = try self.plan() } catch { throw ValidationError(error.description) }
-    }
-
     func run() throws {
         throw ExitCode(GetRun.execute(try self.plan()))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Datasets
+import HTTPTransport
 import TransferCore
 import TransferEngine
 
@@ -65,6 +66,10 @@ struct GetPlan {
     var proxy: ProxySettings?
     /// The hosts to contact without a proxy, or `nil` to use the environment.
     var directHosts: String?
+    /// Whether files are only asked about.
+    var onlyExamines = false
+    /// The only family of addresses to connect to, or `nil` for both.
+    var family: AddressFamily?
     /// The output format.
     var display: Display = .text
     /// The message after an interrupted run.
@@ -138,6 +143,12 @@ extension GetCommand {
         plan.options.fields = try self.requests.fields(agent: try self.politeness.agent())
         plan.proxy = try self.requests.proxySettings()
         plan.directHosts = self.requests.noProxy
+        plan.family = try self.requests.family()
+        plan.onlyExamines = self.files.dryRun
+        guard !plan.onlyExamines || !self.datasets.isGiven else {
+            throw BadValue("--dry-run is for URLs and lists of URLs, not for tables; leave it out")
+        }
+        if plan.onlyExamines { (plan.device, plan.toStandardOutput) = (nil, false) }
         try self.requests.trust(in: &plan)
         try self.display.apply(to: &plan)
         if var dataset = try self.datasets.order() {
@@ -145,7 +156,7 @@ extension GetCommand {
             plan.dataset = dataset
             plan.printsCounts = self.datasets.counts
         }
-        try self.names.apply(to: &plan)
+        try self.names.apply(to: &plan, self.files.ifExists)
         return plan
     }
 
@@ -167,19 +178,15 @@ extension GetCommand {
             throw BadValue("no URL given; write martlet get URL, or martlet get --input-file FILE")
         }
         var parsed: [HTTPURL] = []
-        for text in self.urls { parsed.append(try Self.url(text)) }
+        for text in self.urls { parsed.append(try BareHost.url(text)) }
         guard !self.connections.mirror.isEmpty else { return .urls(parsed) }
         guard parsed.count == 1 else {
             throw BadValue(
                 "--mirror is for one URL; for several files, list each file's mirrors on its line of an input file"
             )
         }
-        for text in self.connections.mirror { parsed.append(try Self.url(text)) }
+        for text in self.connections.mirror { parsed.append(try BareHost.url(text)) }
         return .mirrors(parsed)
-    }
-
-    private static func url(_ text: String) throws(BadValue) -> HTTPURL {
-        do { return try HTTPURL(text) } catch { throw BadValue(error.message) }
     }
 
     private func fillConnections(_ plan: inout GetPlan) throws(BadValue) {
@@ -187,16 +194,15 @@ extension GetCommand {
         plan.limitsHosts = self.connections.perHost != nil
         plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)
         plan.rateLimit = self.connections.limitRate > 0 ? self.connections.limitRate : nil
-        if let connections = self.connections.connections { plan.options.connections = .fixed(connections) }
-        if let size = self.connections.minSplitSize { plan.options.minimumSplit = max(1, size) }
-        plan.options.priority = self.connections.priority
-        plan.options.ifExists = self.files.ifExists
-        plan.options.ifRunning = self.files.ifRunning
-        plan.options.durable = self.files.durable
-        plan.options.keepBad = !self.files.deleteBad
-        plan.options.reportDigest = self.files.digest
-        plan.options.maximumRedirects = self.requests.maxRedirects
-        plan.options.allowsDowngrade = self.requests.allowDowngrade
+        OptionSpec.connections.apply(self.connections.connections, to: &plan.options)
+        OptionSpec.minSplitSize.apply(self.connections.minSplitSize, to: &plan.options)
+        OptionSpec.priority.apply(self.connections.priority, to: &plan.options)
+        OptionSpec.ifExists.apply(self.files.ifExists, to: &plan.options)
+        OptionSpec.ifRunning.apply(self.files.ifRunning, to: &plan.options)
+        OptionSpec.durable.apply(self.files.durable, to: &plan.options)
+        OptionSpec.deleteBad.apply(self.files.deleteBad, to: &plan.options)
+        OptionSpec.digest.apply(self.files.digest, to: &plan.options)
+        self.requests.apply(to: &plan.options)
         try self.failures.apply(
             to: &plan.options,
             lowestRate: self.datasets.isGiven ? FailureOptions.lowestRateOfRows : 0

@@ -43,8 +43,11 @@ struct ManualCommand: ParsableCommand {
         abstract: "Print the manual page, for man -l - and for packages."
     )
 
+    @Flag(help: "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
+    var spellings = false
+
     func run() throws {
-        print(try ManualPage.current(), terminator: "")
+        print(self.spellings ? SpellingsPage.text : try ManualPage.current(), terminator: "")
     }
 }
 

@@ -6,42 +6,20 @@ import TransferEngine
 
 /// Options for files that exist already, and for the digests that files must have.
 struct NameOptions: ParsableArguments {
-    @Flag(
-        name: [.customShort("N"), .long],
-        help: ArgumentHelp(
-            "Fetch a file only if the server has another version; replace it once the new one is complete.",
-            discussion: """
-                One conditional request per file, with the entity tag or the Last-Modified that martlet stored with it, \
-                else with its modification time. The same as --if-exists update.
-                """
-        )
-    )
-    var timestamping = false
-
-    @Option(
-        help: ArgumentHelp(
-            "Verify every file by its line in a list of digests: SHA256SUMS, MD5SUMS and their like.",
-            discussion: """
-                A file, '-' for standard input, or a URL, which is fetched first. The lines are those of sha256sum or \
-                of BSD's sha256. A file is looked up by its name and by the path of its URL; one without a line fails \
-                before its transfer, unless a checksum= line of the input file gives its digest.
-                """,
-            valueName: "list"
-        ),
-        completion: .file()
-    )
-    var checksumsFrom: String?
+    @Flag(.timestamping) var timestamping = false
+    @Option(.checksumsFrom) var checksumsFrom: String?
 
     /// Sets the options for existing files and digests.
     ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - rule: The rule for existing files, if one is given.
     /// - Throws: ``BadValue`` if options cannot be used together.
-    func apply(to plan: inout GetPlan) throws(BadValue) {
-        if self.timestamping {
-            guard plan.options.ifExists == .auto || plan.options.ifExists == .update else {
-                throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
-            }
-            plan.options.ifExists = .update
+    func apply(to plan: inout GetPlan, _ rule: IfExistsRule?) throws(BadValue) {
+        guard !self.timestamping || rule == nil || rule == .update else {
+            throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
         }
+        OptionSpec.timestamping.apply(self.timestamping, to: &plan.options)
         let isFile = !plan.toStandardOutput && plan.device == nil && plan.dataset?.shards == nil
         guard plan.options.ifExists != .update || isFile else {
             throw BadValue("--timestamping is for files, not for standard output, devices or shards; leave it out")
@@ -54,7 +32,7 @@ struct NameOptions: ParsableArguments {
         guard list != "-" || plan.sources != .file("-") else {
             throw BadValue("--checksums-from and --input-file cannot both be standard input; put one into a file")
         }
-        guard list.utf8.contains(0x3A), list.contains("://") else {
+        guard list.contains("://") else {
             plan.checksums = .file(list)
             return
         }

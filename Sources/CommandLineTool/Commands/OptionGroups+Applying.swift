@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTransport
 import TransferCore
 import TransferEngine
 
 /// Applies the options to a plan.
 extension RequestOptions {
+    /// Sets the options for redirects.
+    func apply(to options: inout DownloadOptions) {
+        OptionSpec.maxRedirects.apply(self.maxRedirects, to: &options)
+        OptionSpec.allowDowngrade.apply(self.allowDowngrade, to: &options)
+    }
+
+    /// The only family of addresses to connect to, or `nil` for both.
+    ///
+    /// - Throws: ``BadValue`` if both are required.
+    func family() throws(BadValue) -> AddressFamily? {
+        guard !self.ipv4 || !self.ipv6 else {
+            throw BadValue("--ipv4 and --ipv6 cannot be used together; without them, both families are used")
+        }
+        return self.ipv4 ? .ipv4 : self.ipv6 ? .ipv6 : nil
+    }
+
     /// Sets how certificates are verified.
     ///
     /// - Throws: ``BadValue`` if options cannot be used together.
@@ -45,13 +62,10 @@ extension RequestOptions {
     /// - Throws: ``BadValue`` if a value is not valid.
     func fields(agent: String = "martlet/\(MartletVersion.text)") throws(BadValue) -> [(String, String)] {
         var fields = self.header.map { ($0.name, $0.value) }
-        for (name, value) in [
-            ("Referer", self.referer), ("User-Agent", self.userAgent),
-            ("Cookie", self.cookie),
-        ] {
+        for (name, value) in [("Referer", self.referer), ("User-Agent", self.userAgent), ("Cookie", self.cookie)] {
             guard let value else { continue }
             fields.removeAll { $0.0.lowercased() == name.lowercased() }
-            fields.append((name, try HeaderField.value(value, of: name)))
+            fields.append((name, value))
         }
         if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
             fields.append(("User-Agent", agent))
@@ -80,13 +94,13 @@ extension FailureOptions {
         }
         let (seconds, attoseconds) = (self.minRateTime ?? Self.lowestRateTime).components
         options.speedFloor = SpeedFloor(rate: rate, window: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-        options.retries = self.retries
-        let allowed = self.outageTimeout ?? Self.defaultOutageTimeout
-        options.outageTimeout = allowed == .zero ? nil : allowed
         if !self.retryStatus.isEmpty { options.retryStatuses = Set(self.retryStatus) }
-        if let timeout = self.connectTimeout { options.connectTimeout = timeout }
-        if let timeout = self.stallTimeout { options.stallTimeout = timeout }
-        if let timeout = self.maxTime { options.totalTimeout = timeout }
+        OptionSpec.retries.apply(self.retries, to: &options)
+        OptionSpec.retryWait.apply(self.retryWait, to: &options)
+        OptionSpec.connectTimeout.apply(self.connectTimeout, to: &options)
+        OptionSpec.stallTimeout.apply(self.stallTimeout, to: &options)
+        OptionSpec.outageTimeout.apply(self.outageTimeout, to: &options)
+        OptionSpec.maxTime.apply(self.maxTime, to: &options)
     }
 }
 

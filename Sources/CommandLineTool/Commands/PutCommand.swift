@@ -33,12 +33,6 @@ struct PutCommand: ParsableCommand {
     @OptionGroup(title: "Output")
     var display: DisplayOptions
 
-    func validate() throws {
-        // Without a URL, an unknown option is the likelier mistake; ArgumentParser reports it after this.
-        guard !self.arguments.isEmpty else { return }
-        do { _ = try self.plan() } catch { throw ValidationError(error.description) }
-    }
-
     func run() throws {
         throw ExitCode(PutRun.execute(try self.plan()))
     }
@@ -52,50 +46,14 @@ struct PutCommand: ParsableCommand {
 /// Options for the files to send and the rate.
 struct SendingOptions: ParsableArguments {
     @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp(
-            "Send the files listed in this file, one per line, or in standard input if it is '-'.",
-            valueName: "file"
-        ),
-        completion: .file()
+        .inputFile.described("Send the files listed in this file, one per line, or in standard input if it is '-'.")
     )
     var inputFile: String?
-
-    @OptionGroup
-    var content: ContentOptions
-
-    @Option(
-        help: ArgumentHelp(
-            "Send the digest of each part with this algorithm if the server supports tus checksums.",
-            valueName: "algorithm"
-        ),
-        completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
-        transform: { try ChecksumArgument.algorithm($0) }
-    )
-    var checksum: DigestAlgorithm?
-
-    @Flag(help: "Do not store the state for resuming in a later run.")
-    var noState = false
-
-    @Flag(help: "Write the contents of successful responses to standard output at the end.")
-    var answer = false
-
-    @Option(
-        name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("Maximum concurrent files. (default: 5)", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 1...10000) }
-    )
-    var jobs: Int = 5
-
-    @Option(
-        help: ArgumentHelp("Maximum connections per host. (default: --jobs)", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 1...10000) }
-    )
-    var perHost: Int?
-
-    @Option(
-        help: ArgumentHelp("Maximum bytes per second for the whole run. (default: 0, no limit)", valueName: "size"),
-        transform: { try ByteSize.parse($0) }
-    )
-    var limitRate: Int64 = 0
+    @OptionGroup var content: ContentOptions
+    @Option(.uploadChecksum.named("checksum")) var checksum: DigestAlgorithm?
+    @Flag(.noState) var noState = false
+    @Flag(.answer) var answer = false
+    @Option(.jobs.described("Maximum concurrent files.", standard: "5")) var jobs: Int = 5
+    @Option(.perHost.standard("--jobs")) var perHost: Int?
+    @Option(.limitRate) var limitRate: Int64 = 0
 }

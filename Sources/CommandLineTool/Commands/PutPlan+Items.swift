@@ -6,11 +6,10 @@ import TransferEngine
 extension PutPlan {
     /// Parses the URL, the last argument.
     static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
-        do {
-            return try HTTPURL(text)
+        do throws(BadValue) {
+            return try BareHost.url(text) { _ in false }
         } catch {
-            let hint = isAlone ? "" : "; the last argument is the URL"
-            throw BadValue(error.message + hint)
+            throw BadValue(error.description + (isAlone ? "" : "; the last argument is the URL"))
         }
     }
 

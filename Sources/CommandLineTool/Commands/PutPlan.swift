@@ -161,7 +161,7 @@ extension PutCommand {
         plan.run.afterStop = "run the same command again to resume uploads that the server can continue"
         plan.list = sending.inputFile
         plan.method = try PutPlan.method(sending.content.method, isForm: !sending.content.form.isEmpty)
-        if let type = sending.content.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
+        if let type = sending.content.type { plan.type = type }
         plan.way = sending.content.protocol ?? .automatic
         plan.checksum = sending.checksum
         plan.asksFirst = !sending.content.noExpect
@@ -179,6 +179,7 @@ extension PutCommand {
         {
             plan.run.afterStop = "incomplete uploads restart from the beginning when the same command is run again"
         }
+        plan.run.family = try self.requests.family()
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)
         guard !plan.writesAnswers || plan.list == nil else {
@@ -191,8 +192,7 @@ extension PutCommand {
             throw BadValue("--answer and --json both write to standard output; leave one out")
         }
         plan.run.options.fields = try self.requests.fields()
-        plan.run.options.maximumRedirects = self.requests.maxRedirects
-        plan.run.options.allowsDowngrade = self.requests.allowDowngrade
+        self.requests.apply(to: &plan.run.options)
         plan.run.options.connections = .fixed(1)
         try self.failures.apply(to: &plan.run.options)
         plan.run.options.addresses = try self.requests.addresses.rule()

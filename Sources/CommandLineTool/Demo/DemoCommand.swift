@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 import Control
 
@@ -17,13 +18,13 @@ struct DemoCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp("Size of the large file. (default: 48M)", valueName: "size", visibility: .hidden),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var size: Int64?
 
     @Option(
         help: ArgumentHelp("Bytes per second. (default: 10M)", valueName: "size", visibility: .hidden),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var rate: Int64?
 

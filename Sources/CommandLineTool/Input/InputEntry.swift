@@ -14,13 +14,7 @@ struct InputEntry: Equatable {
     /// The expected digests.
     var expected: [ExpectedDigest] = []
     /// The header fields for this entry only.
-    var fields: [HeaderPair] = []
-
-    /// A header field.
-    struct HeaderPair: Equatable {
-        var name: String
-        var value: String
-    }
+    var fields: [HeaderLine] = []
 }
 
 /// A line of an input file that cannot be used.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
+import TransferEngine
 
 /// Parses aria2's input file format, line by line.
 ///
@@ -145,15 +146,14 @@ struct InputFileParser {
         case "dir":
             guard !value.isEmpty else { throw BadValue("dir= is empty; write dir=PATH") }
             self.entry?.directory = value
-        case "checksum":
-            self.entry?.expected.append(try ChecksumArgument.parse(value, source: "the input file"))
-        case "header":
-            let (name, value) = try HeaderField.parse(value)
-            self.entry?.fields.append(.init(name: name, value: value))
+        case "checksum": self.entry?.expected.append(try OptionSpec.checksum.syntax.parsed(value))
+        case "header": self.entry?.fields.append(try OptionSpec.header.syntax.parsed(value))
         case "referer":
-            self.entry?.fields.append(.init(name: "Referer", value: try HeaderField.value(value, of: "Referer")))
+            let referer = try OptionSpec.referer.syntax.parsed(value)
+            self.entry?.fields.append(HeaderLine(name: "Referer", value: referer))
         case "user-agent":
-            self.entry?.fields.append(.init(name: "User-Agent", value: try HeaderField.value(value, of: "User-Agent")))
+            let agent = try OptionSpec.userAgent.syntax.parsed(value)
+            self.entry?.fields.append(HeaderLine(name: "User-Agent", value: agent))
         default: return false
         }
         return true

@@ -15,6 +15,8 @@ struct ReportText {
     var algorithm: DigestAlgorithm?
     /// Whether text is reduced to ASCII.
     var asciiOnly = false
+    /// Whether files are only asked about.
+    var onlyExamines = false
     /// The time for which outages are waited out, or `nil` if they are not.
     var outageTimeout: Duration?
 
@@ -22,7 +24,10 @@ struct ReportText {
     func line(_ report: EventMailbox.Report) -> String? {
         let name = report.name
         switch report.event.kind {
-        case .finished(let completion): return self.quiet ? nil : self.finished(completion, name)
+        case .response(let response) where self.onlyExamines && !self.verbose:
+            return self.quiet || response.status >= 300 ? nil : self.examined(response, report.event.url)
+        case .finished(let completion):
+            return self.quiet || self.onlyExamines ? nil : self.finished(completion, name)
         case .failed(let failure): return self.word("failed", 31) + ": \(name): \(self.clean(failure.textForCommand))"
         case .cancelled: return self.quiet ? nil : "cancelled: \(name)"
         case .held(let hold): return self.quiet ? nil : self.word("waiting", 33) + ": " + self.held(hold)
@@ -58,6 +63,15 @@ struct ReportText {
         case .fileSystem: self.word("back", 32) + ": \(hold.place) takes files again"
         case .throttled: nil
         }
+    }
+
+    /// What a server says of a file.
+    private func examined(_ response: TransferEvent.ResponseInfo, _ url: String) -> String {
+        let size = response.expected.map { Quantity.bytes($0) } ?? "size not declared"
+        let fields = ["content-type", "last-modified"]
+            .compactMap { name in response.fields.first { $0.name.lowercased() == name }?.value }
+        return self.word("there", 32)
+            + ": \(self.clean(url)) (\(self.clean(([size] + fields).joined(separator: ", "))))"
     }
 
     private func finished(_ completion: TransferEvent.Completion, _ name: String) -> String {

@@ -38,182 +38,83 @@ struct AddCommand: QueueCommand {
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
-    @Flag(help: "Do not start a daemon if none is running.")
-    var noStart = false
+    @Flag(.noStart) var noStart = false
 
     /// Options for the sources and destinations of files.
     struct Files: ParsableArguments {
         @Option(
-            name: .shortAndLong,
-            help: ArgumentHelp(
-                "Read URLs (with --upload, file names) from a file, or standard input if it is '-'; see martlet get.",
-                valueName: "file"
-            ),
-            completion: .file()
+            .inputFile.described(
+                "Read URLs (with --upload, file names) from a file, or standard input if it is '-'; see martlet get."
+            )
         )
         var inputFile: String?
-
+        @Option(.output.described("File name; for one URL only.")) var output: String?
+        @Option(.directory.described("Directory for the files.", standard: "the daemon's")) var directory: String?
         @Option(
-            name: [.customShort("o", allowingJoined: true), .long],
-            help: ArgumentHelp("File name; for one URL only.", valueName: "name"),
-            completion: .file()
+            .ifExists.described(
+                "What to do if the file already exists: auto, update, skip, resume, rename, overwrite or fail.",
+                standard: "auto"
+            )
         )
-        var output: String?
-
+        var ifExists: IfExistsRule?
+        @Flag(.timestamping) var timestamping = false
         @Option(
-            name: [.customShort("d", allowingJoined: true), .long],
-            help: ArgumentHelp("Directory for the files. (default: the daemon's)", valueName: "dir"),
-            completion: .directory
-        )
-        var directory: String?
-
-        @Option(
-            help: ArgumentHelp(
-                "What to do if the file exists: auto, update, skip, resume, rename, overwrite or fail. (default: auto)",
-                valueName: "what"
-            ),
-            completion: .list(DownloadOptions.IfExists.allCases.map(\.rawValue)),
-            transform: { try Choice.parse($0, among: DownloadOptions.IfExists.allCases) }
-        )
-        var ifExists: DownloadOptions.IfExists?
-
-        @Flag(
-            name: [.customShort("N"), .long],
-            help: "Fetch a file only if the server has another version than the existing one; see martlet get."
-        )
-        var timestamping = false
-
-        @Option(
-            help: ArgumentHelp(
-                "What to do if another process is downloading the file: wait, fail or rename. (default: wait)",
-                valueName: "what"
-            ),
-            completion: .list(IfRunningRule.allCases.map(\.rawValue)),
-            transform: { try Choice.parse($0, among: IfRunningRule.allCases) }
+            .ifRunning.described(
+                "What to do if another process is downloading the file: wait, fail or rename.",
+                standard: "wait"
+            )
         )
         var ifRunning: IfRunningRule?
-
-        @Option(
-            help: ArgumentHelp("Expected digest of the file, as ALGORITHM:DIGEST.", valueName: "digest"),
-            transform: { try ChecksumArgument.parse($0) }
-        )
-        var checksum: ExpectedDigest?
+        @Option(.checksum.described("Expected digest of the file, as ALGORITHM:DIGEST.")) var checksum: ExpectedDigest?
     }
 
     /// Options for the place in the queue and the output.
     struct Queue: ParsableArguments {
-        @Flag(help: "Add the transfers paused.")
-        var paused = false
-
-        @Option(
-            help: ArgumentHelp("Priority; higher values start first. (default: 0)", valueName: "number"),
-            transform: { try WholeNumber.parse($0, in: -1_000_000...1_000_000) }
-        )
-        var priority: Int?
-
-        @Option(
-            help: ArgumentHelp("Queue position of the first transfer, from 0. (default: the end)", valueName: "number"),
-            transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
-        )
-        var position: Int?
-
-        @Option(
-            help: ArgumentHelp("Id of the transfer, for one file only: 16 hexadecimal digits.", valueName: "id"),
-            transform: { try Self.id($0) }
-        )
-        var id: GID?
-
-        @Flag(help: "Print one JSON object per transfer instead of its id; see Docs/rpc.md.")
-        var json = false
-
-        @Flag(help: "Wait until all added transfers have ended; the exit status is that of martlet wait.")
-        var wait = false
-
-        @Flag(name: .shortAndLong, help: "Do not print ids.")
-        var quiet = false
-
-        private static func id(_ text: String) throws(BadValue) -> GID {
-            guard let id = GID(text) else {
-                throw BadValue("\"\(DisplayText.clean(text))\" is not an id; write 16 hexadecimal digits, not all 0")
-            }
-            return id
-        }
+        @Flag(.paused) var paused = false
+        @Option(.queuePriority) var priority: Int?
+        @Option(.position) var position: Int?
+        @Option(.id) var id: GID?
+        @Flag(.json.described("Print one JSON object per transfer instead of its id; see Docs/rpc.md.")) var json =
+            false
+        @Flag(.wait) var wait = false
+        @Flag(.quiet.described("Do not print ids.")) var quiet = false
     }
 
     /// The options of `martlet get` that apply to a single file.
     struct Fetching: ParsableArguments {
-        @Option(
-            name: [.customShort("H"), .long],
-            help: ArgumentHelp(
-                "Header field for every request, as 'Name: value'; may be repeated.",
-                valueName: "field"
-            ),
-            transform: { text in try RequestOptions.HeaderPair(text) }
-        )
-        var header: [RequestOptions.HeaderPair] = []
-
-        @Option(help: ArgumentHelp("The Referer field.", valueName: "url"))
-        var referer: String?
-
-        @Option(name: [.customShort("A"), .long], help: ArgumentHelp("The User-Agent field.", valueName: "text"))
-        var userAgent: String?
-
-        @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
-        var cookie: String?
-
-        @Option(help: ArgumentHelp("Proxy, as http://user:password@host:port.", valueName: "url"))
-        var proxy: String?
-
-        @Option(
-            name: [.customShort("x", allowingJoined: true), .customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("Connections per file.", valueName: "number"),
-            transform: { try WholeNumber.parse($0, in: 1...1024) }
-        )
-        var connections: Int?
-
-        @Option(
-            help: ArgumentHelp("Another URL of the same file, for one URL only; may be repeated.", valueName: "url")
-        )
+        @Option(.header) var header: [HeaderLine] = []
+        @Option(.referer) var referer: String?
+        @Option(.userAgent) var userAgent: String?
+        @Option(.cookie) var cookie: String?
+        @Option(.proxy.described("Proxy, as http://user:password@host:port.")) var proxy: String?
+        @Option(.connections) var connections: Int?
+        @Option(.mirror.described("Another URL of the same file, for one URL only; may be repeated."))
         var mirror: [String] = []
-
+        @Option(.limitRate.described("Maximum bytes per second for each file.")) var limitRate: Int64?
+        @Option(.retries.standard(nil)) var retries: Int?
+        @Option(.retryWait.standard("0")) var retryWait: Duration?
+        @Option(.connectTimeout.standard("60")) var connectTimeout: Duration?
+        @Option(.stallTimeout.standard("60")) var stallTimeout: Duration?
+        @Option(.maxTime.standard(nil)) var maxTime: Duration?
         @Option(
-            help: ArgumentHelp("Maximum bytes per second for each file.", valueName: "size"),
-            transform: { try ByteSize.parse($0) }
-        )
-        var limitRate: Int64?
-
-        @Option(
-            help: ArgumentHelp("Retries without progress before giving up.", valueName: "number"),
-            transform: { try WholeNumber.parse($0, in: 0...1_000_000) }
-        )
-        var retries: Int?
-
-        @Option(
-            help: ArgumentHelp("Maximum seconds for one file from its start.", valueName: "seconds"),
-            transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
-        )
-        var maxTime: Int?
-
-        @Option(
-            help: ArgumentHelp(
-                "Fail a transfer that is slower than this many bytes per second for ten seconds, if it can be continued.",
-                valueName: "size"
-            ),
-            transform: { try ByteSize.parse($0) }
+            .minRate.described(
+                "Fail a transfer that is slower than this many bytes per second for ten seconds, if it can be continued."
+            )
         )
         var minRate: Int64?
-
-        @Flag(help: "Refuse hosts at loopback, private and other special addresses; see martlet get.")
-        var denyPrivateAddresses = false
-
-        @Option(
-            help: ArgumentHelp(
-                "Seconds to wait while the host or the network is unreachable. (default: the daemon's, 86400)",
-                valueName: "seconds"
-            ),
-            transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
+        @Flag(
+            .denyPrivateAddresses.described(
+                "Refuse hosts at loopback, private and other special addresses; see martlet get."
+            )
         )
-        var outageTimeout: Int?
+        var denyPrivateAddresses = false
+        @Option(
+            .outageTimeout.described(
+                "Seconds to wait while the host or the network is unreachable.",
+                standard: "the daemon's, 86400"
+            )
+        )
+        var outageTimeout: Duration?
     }
 
     func execute(_ console: Console) async throws -> Int32 {

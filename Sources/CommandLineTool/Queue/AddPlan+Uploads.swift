@@ -80,7 +80,7 @@ extension AddCommand {
         let method = try PutPlan.method(uploading.content.method, isForm: !uploading.content.form.isEmpty)
         if uploading.content.method != nil { plan.options[.method] = method }
         var source = UploadSource([])
-        if let type = uploading.content.type { source.type = try HeaderField.value(type, of: "Content-Type") }
+        if let type = uploading.content.type { source.type = type }
         switch uploading.content.protocol {
         case .automatic, nil: source.resumption = "auto"
         case .plain: source.resumption = "none"

@@ -29,7 +29,7 @@ struct AddPlan {
         var options = self.options
         if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
         if let name = entry.name { options.set(name: name) }
-        if let digest = entry.expected.last { options[.checksum] = AddPlan.checksum(digest) }
+        if let digest = entry.expected.last { options.set(.checksum, digest) }
         for field in entry.fields {
             switch field.name.lowercased() {
             case "referer": options[.referer] = field.value
@@ -44,12 +44,19 @@ struct AddPlan {
             isPaused: self.isPaused
         )
     }
+}
 
-    /// Formats a digest for aria2's option `checksum`.
-    static func checksum(_ digest: ExpectedDigest) -> String {
-        let name = digest.algorithm.rawValue
-        let dashed = name.hasPrefix("sha") && !name.hasPrefix("sha-") ? "sha-" + name.dropFirst(3) : name
-        return "\(dashed)=\(Hexadecimal.encode(digest.bytes))"
+extension TransferOptions {
+    /// Sets an option of the table, if there is a value; one that may have several gets one more.
+    ///
+    /// - Precondition: The daemon has the option.
+    mutating func set<Value>(_ spec: OptionSpec<Value>, _ value: Value?) {
+        guard let value, let stored = spec.stored, let name = OptionName(rawValue: stored.name) else { return }
+        if name.hasSeveral {
+            self[all: name].append(stored.text(value))
+        } else {
+            self[name] = stored.text(value)
+        }
     }
 }
 
@@ -101,7 +108,7 @@ extension AddCommand {
     private func fillSingle(_ transfer: inout NewTransfer) throws(BadValue) {
         if let id = self.queue.id { transfer.id = id }
         for mirror in self.fetching.mirror { transfer.urls.append(try Self.url(mirror)) }
-        if let digest = self.files.checksum { transfer.options[.checksum] = AddPlan.checksum(digest) }
+        if let digest = self.files.checksum { transfer.options.set(.checksum, digest) }
         guard let output = self.files.output else { return }
         guard output != "-" else {
             throw BadValue("the daemon cannot write to this command's standard output; name a file, or use martlet get")
@@ -117,41 +124,42 @@ extension AddCommand {
         var options = TransferOptions()
         if let directory = self.files.directory {
             guard !directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
-            options[.dir] = PosixPath.absolute(directory)
+            options.set(.directory, PosixPath.absolute(directory))
         }
         guard !self.files.timestamping || self.files.ifExists == nil else {
             throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
         }
-        options[.ifExists] = (self.files.timestamping ? .update : self.files.ifExists)?.rawValue
-        options[.ifRunning] = self.files.ifRunning?.rawValue
-        options[.priority] = self.queue.priority.map { "\($0)" }
-        options[all: .header] = self.fetching.header.map { "\($0.name): \($0.value)" }
-        if let cookie = self.fetching.cookie {
-            options[all: .header].append("Cookie: \(try HeaderField.value(cookie, of: "Cookie"))")
-        }
-        if let referer = self.fetching.referer { options[.referer] = try HeaderField.value(referer, of: "Referer") }
-        if let agent = self.fetching.userAgent { options[.userAgent] = try HeaderField.value(agent, of: "User-Agent") }
         if let proxy = self.fetching.proxy {
             do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw BadValue(error.message) }
-            options[.allProxy] = proxy
         }
-        if let connections = self.fetching.connections {
-            options[.split] = "\(connections)"
-            options[.maxConnectionPerServer] = "\(connections)"
+        options.set(.ifExists, self.files.timestamping ? .update : self.files.ifExists)
+        options.set(.ifRunning, self.files.ifRunning)
+        options.set(.queuePriority, self.queue.priority)
+        for field in self.fetching.header { options.set(.header, field) }
+        options.set(.cookie, self.fetching.cookie)
+        options.set(.referer, self.fetching.referer)
+        options.set(.userAgent, self.fetching.userAgent)
+        options.set(.proxy, self.fetching.proxy)
+        options.set(.connections, self.fetching.connections)
+        options[.maxConnectionPerServer] = options[.split]
+        if self.uploading.upload {
+            options[.maxUploadLimit] = self.fetching.limitRate.map { "\($0)" }
+        } else {
+            options.set(.limitRate, self.fetching.limitRate)
         }
-        let limit = self.uploading.upload ? OptionName.maxUploadLimit : .maxDownloadLimit
-        options[limit] = self.fetching.limitRate.map { "\($0)" }
-        // aria2's `max-tries` includes the first attempt; 0 is unlimited.
-        options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
-        if self.fetching.denyPrivateAddresses { options[.deniedAddresses] = AddressRule.Refused.private.rawValue }
-        options[.lowestSpeedLimit] = self.fetching.minRate.map { "\($0)" }
-        options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }
-        options[.outageTimeout] = self.fetching.outageTimeout.map { "\($0)" }
+        options.set(.retries, self.fetching.retries)
+        options.set(.retryWait, self.fetching.retryWait)
+        options.set(.connectTimeout, self.fetching.connectTimeout)
+        options.set(.stallTimeout, self.fetching.stallTimeout)
+        if self.fetching.denyPrivateAddresses { options.set(.denyPrivateAddresses, true) }
+        options.set(.minRate, self.fetching.minRate)
+        options.set(.maxTime, self.fetching.maxTime)
+        options.set(.outageTimeout, self.fetching.outageTimeout)
         return options
     }
 
     private static func url(_ text: String) throws(BadValue) -> String {
-        do { return try HTTPURL(text).text } catch { throw BadValue(error.message) }
+        try BareHost.url(text).text
     }
 }
 

@@ -6,21 +6,9 @@ import TransferEngine
 extension AddCommand {
     /// Options for uploads.
     struct Uploading: ParsableArguments {
-        @Flag(help: "Upload files: the arguments are files followed by the URL.")
-        var upload = false
-
-        @OptionGroup
-        var content: ContentOptions
-
-        @Option(
-            help: ArgumentHelp(
-                "Send the digest of each part with this algorithm if the server supports tus checksums.",
-                valueName: "algorithm"
-            ),
-            completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
-            transform: { try ChecksumArgument.algorithm($0) }
-        )
-        var uploadChecksum: DigestAlgorithm?
+        @Flag(.upload) var upload = false
+        @OptionGroup var content: ContentOptions
+        @Option(.uploadChecksum) var uploadChecksum: DigestAlgorithm?
 
         /// The first given option that applies only to uploads, or `nil`.
         var firstGiven: String? {

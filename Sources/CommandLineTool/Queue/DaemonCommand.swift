@@ -45,7 +45,7 @@ struct DaemonCommand: QueueCommand {
             valueName: "level"
         ),
         completion: .list(Logger.Level.allCases.map(\.rawValue)),
-        transform: { try Choice.parse($0, among: Logger.Level.allCases) }
+        transform: { try OptionSyntax.choice("", Logger.Level.allCases).parsed($0) }
     )
     var logLevel: Logger.Level?
 

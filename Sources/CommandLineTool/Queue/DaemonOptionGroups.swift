@@ -43,7 +43,7 @@ struct DirectoryOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Also save the --save-session file at this interval.", valueName: "seconds"),
-        transform: { try WholeNumber.parse($0, in: 0...1_000_000_000) }
+        transform: { try OptionSyntax.number(0...1_000_000_000).parsed($0) }
     )
     var saveSessionInterval: Int?
 
@@ -91,7 +91,7 @@ struct RemoteOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("File descriptor from which to read the token.", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 0...65535) }
+        transform: { try OptionSyntax.number(0...65535).parsed($0) }
     )
     var rpcSecretFd: Int?
 
@@ -144,7 +144,7 @@ struct QueueOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
         help: ArgumentHelp("Maximum concurrent transfers. (default: 5, or the last setting)", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 1...10000) }
+        transform: { try OptionSyntax.number(1...10000).parsed($0) }
     )
     var maxConcurrentDownloads: Int?
 
@@ -153,7 +153,7 @@ struct QueueOptions: ParsableArguments {
             "Maximum ended transfers in the history. (default: 1000, or the last setting)",
             valueName: "number"
         ),
-        transform: { try WholeNumber.parse($0, in: 0...10_000_000) }
+        transform: { try OptionSyntax.number(0...10_000_000).parsed($0) }
     )
     var maxDownloadResult: Int?
 
@@ -164,7 +164,7 @@ struct QueueOptions: ParsableArguments {
             valueName: "seconds"
         ),
         transform: { text in
-            _ = try Seconds.parse(text)
+            _ = try OptionSyntax.seconds.parsed(text)
             return text.hasSuffix("s") ? String(text.dropLast()) : text
         }
     )

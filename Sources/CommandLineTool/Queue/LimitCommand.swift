@@ -19,13 +19,13 @@ struct LimitCommand: QueueCommand {
 
     @Option(
         help: ArgumentHelp("Maximum bytes per second.", valueName: "size"),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var rate: Int64?
 
     @Option(
         help: ArgumentHelp("Maximum concurrent transfers.", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 1...10000) }
+        transform: { try OptionSyntax.number(1...10000).parsed($0) }
     )
     var downloads: Int?
 
@@ -109,7 +109,7 @@ struct LimitCommand: QueueCommand {
         guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
             throw BadValue("\"\(DisplayText.clean(text))\" is not the limit of a host; write HOST=NUMBER")
         }
-        let number = try WholeNumber.parse(String(text[text.index(after: equals)...]), in: 0...10000)
+        let number = try OptionSyntax.number(0...10000).parsed(String(text[text.index(after: equals)...]))
         return (String(text[..<equals]), number)
     }
 
@@ -173,7 +173,7 @@ struct LimitCommand: QueueCommand {
                 lines.append("\(name): \(text)")
                 continue
             }
-            let rate = try? ByteSize.parse(text)
+            let rate = try? OptionSyntax.size.parsed(text)
             lines.append("\(name): \(rate.map { $0 > 0 ? Quantity.rate(Double($0)) : "no limit" } ?? text)")
         }
         for member in limits["hosts"]?.object ?? [] {

@@ -21,7 +21,7 @@ struct ListCommand: QueueCommand {
             valueName: "state"
         ),
         completion: .list(TransferRecord.State.allCases.map(\.rawValue)),
-        transform: { try Choice.parse($0, among: TransferRecord.State.allCases) }
+        transform: { try OptionSyntax.choice("", TransferRecord.State.allCases).parsed($0) }
     )
     var state: [TransferRecord.State] = []
 
@@ -30,7 +30,7 @@ struct ListCommand: QueueCommand {
 
     @Option(
         help: ArgumentHelp("Maximum number of transfers to list. (default: all)", valueName: "number"),
-        transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
+        transform: { try OptionSyntax.number(0...Int(Int32.max)).parsed($0) }
     )
     var limit: Int?
 

@@ -17,7 +17,7 @@ struct MoveCommand: QueueCommand {
 
     @Argument(
         help: ArgumentHelp("New position of the transfer.", valueName: "position"),
-        transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
+        transform: { try OptionSyntax.number(0...Int(Int32.max)).parsed($0) }
     )
     var position: Int?
 

@@ -42,7 +42,7 @@ enum QueueRun {
             console.tell("martlet: \(error.description)")
             return ExitStatus.of(error)
         } catch let error as BadValue {
-            return self.tell(CommandLineTool.usage(error, of: type(of: command)._commandName), console)
+            return self.tell(CommandLineTool.usage(error, of: [type(of: command)._commandName]), console)
         } catch {
             return self.tell("martlet: \(error)", console)
         }

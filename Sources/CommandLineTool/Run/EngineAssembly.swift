@@ -26,6 +26,7 @@ enum EngineAssembly {
         }
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
+        transport.family = plan.family
         transport.openConnections = OpenConnectionLimits(
             perHost: plan.limitsHosts ? plan.perHost : nil,
             perDomain: plan.politeness.connectionsPerDomain,

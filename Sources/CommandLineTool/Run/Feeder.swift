@@ -19,18 +19,29 @@ final class Feeder: Sendable {
     private let options: SharedOptions
     private let dataset: DatasetRun?
     private let checksums: ChecksumsFetch?
+    private let onlyExamines: Bool
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     /// Creates a feeder.
+    ///
+    /// - Parameters:
+    ///   - engine: Gets the requests.
+    ///   - mailbox: Gets the faults of lists.
+    ///   - options: The options of all requests.
+    ///   - dataset: The run of a table, or `nil`.
+    ///   - checksums: The list of the digests of all files, or `nil`.
+    ///   - onlyExamines: Whether files are only asked about.
     init(
         engine: TransferEngine,
         mailbox: EventMailbox,
         options: DownloadOptions,
         dataset: DatasetRun? = nil,
-        checksums: ChecksumsFetch? = nil
+        checksums: ChecksumsFetch? = nil,
+        onlyExamines: Bool = false
     ) {
         self.checksums = checksums
+        self.onlyExamines = onlyExamines
         self.engine = engine
         self.mailbox = mailbox
         self.options = SharedOptions(options)
@@ -264,8 +275,9 @@ final class Feeder: Sendable {
         isOnly: Bool = false
     ) {
         var request = request
+        if self.onlyExamines { request.onlyExamine() }
         // A digest that is given for the file itself needs no line.
-        if let list, request.expected.isEmpty {
+        if let list, request.expected.isEmpty, !self.onlyExamines {
             do throws(DigestSyntaxError) {
                 request.expected = [try list.digest(of: request.pathsInLists, isOnly: isOnly)]
             } catch {

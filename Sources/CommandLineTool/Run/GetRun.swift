@@ -67,7 +67,8 @@ enum GetRun {
                     mailbox: mailbox,
                     options: options,
                     dataset: dataset,
-                    checksums: checksums
+                    checksums: checksums,
+                    onlyExamines: plan.onlyExamines
                 ),
                 wakeUp: wakeUp,
                 refresher: refresher

@@ -34,6 +34,7 @@ final class RunReporter: Sendable {
             colour: isTerminal && Terminal.allowsColour,
             algorithm: plan.options.reportDigest,
             asciiOnly: !self.isUnicode,
+            onlyExamines: plan.onlyExamines,
             outageTimeout: plan.options.outageTimeout
         )
     }

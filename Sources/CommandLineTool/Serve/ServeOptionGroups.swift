@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 
 /// Options for the address, TLS and the access log.
@@ -60,7 +61,7 @@ struct ServeContentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Lifetime of the links. (default: no limit)", valueName: "seconds"),
-        transform: { try Seconds.parse($0) }
+        transform: { try OptionSyntax.seconds.parsed($0) }
     )
     var shareExpires: Duration?
 
@@ -69,7 +70,7 @@ struct ServeContentOptions: ParsableArguments {
             "Maximum downloads per link; an interrupted download can be resumed and counts once.",
             valueName: "number"
         ),
-        transform: { try WholeNumber.parse($0, in: 1...1_000_000_000) }
+        transform: { try OptionSyntax.number(1...1_000_000_000).parsed($0) }
     )
     var shareCount: Int?
 
@@ -150,7 +151,7 @@ struct ServeAccessOptions: ParsableArguments {
 struct ServeLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Maximum bytes of one upload.", valueName: "size"),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var maxUpload: Int64?
 
@@ -159,19 +160,19 @@ struct ServeLimitOptions: ParsableArguments {
             "Maximum bytes of all uploads of this run; files, records and directories count in blocks of 4K.",
             valueName: "size"
         ),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var maxTotal: Int64?
 
     @Option(
         help: ArgumentHelp("Bytes to leave free on the filesystem. (default: 16M)", valueName: "size"),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var keepFree: Int64?
 
     @Option(
         help: ArgumentHelp("Time to keep unfinished uploads; 0 for no limit. (default: 86400)", valueName: "seconds"),
-        transform: { try Seconds.parse($0) }
+        transform: { try OptionSyntax.seconds.parsed($0) }
     )
     var expiry: Duration?
 
@@ -180,13 +181,13 @@ struct ServeLimitOptions: ParsableArguments {
             "Time without progress after which a transfer is closed; 0 for no limit. (default: 60)",
             valueName: "seconds"
         ),
-        transform: { try Seconds.parse($0) }
+        transform: { try OptionSyntax.seconds.parsed($0) }
     )
     var idleTimeout: Duration?
 
     @Option(
         help: ArgumentHelp("Maximum duration of an upload request. (default: no limit)", valueName: "seconds"),
-        transform: { try Seconds.parse($0) }
+        transform: { try OptionSyntax.seconds.parsed($0) }
     )
     var uploadTimeout: Duration?
 
@@ -195,7 +196,7 @@ struct ServeLimitOptions: ParsableArguments {
             "Minimum average bytes per second of an upload; 0 for no minimum. (default: 100)",
             valueName: "size"
         ),
-        transform: { try ByteSize.parse($0) }
+        transform: { try OptionSyntax.size.parsed($0) }
     )
     var minRate: Int64?
 
@@ -204,13 +205,13 @@ struct ServeLimitOptions: ParsableArguments {
             "Maximum concurrent connections, within the limit of file descriptors. (default: 4096)",
             valueName: "number"
         ),
-        transform: { try WholeNumber.parse($0, in: 1...1_000_000) }
+        transform: { try OptionSyntax.number(1...1_000_000).parsed($0) }
     )
     var maxConnections: Int?
 
     @Option(
         help: ArgumentHelp("Time for running requests to complete after a stop. (default: 30)", valueName: "seconds"),
-        transform: { try Seconds.parse($0) }
+        transform: { try OptionSyntax.seconds.parsed($0) }
     )
     var grace: Duration?
 }

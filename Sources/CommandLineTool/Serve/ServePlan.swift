@@ -51,7 +51,7 @@ struct ServePlan: Sendable {
         try Self.share(content, &configuration)
         configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
         configuration.sessionCookie = command.access.sessionCookie
-        guard HeaderField.isName(command.access.sessionCookie) else {
+        guard HeaderLine.isName(command.access.sessionCookie) else {
             throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
         }
         configuration.isPublic = command.access.publicRead

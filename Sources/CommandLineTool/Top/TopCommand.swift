@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 import Control
 
@@ -36,7 +37,7 @@ struct TopCommand: QueueCommand {
     }
 
     private static func interval(_ text: String) throws(BadValue) -> Double {
-        let seconds = Quantity.seconds(try Seconds.parse(text))
+        let seconds = Quantity.seconds(try OptionSyntax.seconds.parsed(text))
         guard (0.2...3600).contains(seconds) else {
             throw BadValue("\"\(DisplayText.clean(text))\" is not an interval; write seconds from 0.2 to 3600")
         }

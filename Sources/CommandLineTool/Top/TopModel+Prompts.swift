@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 
 /// Questions, and texts that are entered.
@@ -172,12 +173,12 @@ extension TopModel {
         case .url(let id, let others, let retries):
             guard word.contains("://") else { throw BadValue("this is not a URL; write http://… or https://…") }
             self.call([.replaceURLs(id, [word] + others, retries: retries)])
-        case .rate: self.call([.limitRate(try ByteSize.parse(word))])
-        case .concurrent: self.call([.limitConcurrent(try WholeNumber.parse(word, in: 1...10_000))])
+        case .rate: self.call([.limitRate(try OptionSyntax.size.parsed(word))])
+        case .concurrent: self.call([.limitConcurrent(try OptionSyntax.number(1...10_000).parsed(word))])
         case .host:
             let (host, number) = try LimitCommand.hostLimit(word)
             self.call([.limitHost(host, number)])
-        case .transferRate(let ids): self.call([.limitTransfers(ids, try ByteSize.parse(word))])
+        case .transferRate(let ids): self.call([.limitTransfers(ids, try OptionSyntax.size.parsed(word))])
         case .remove, .removeAll, .forgetAll: break
         }
     }

@@ -121,6 +121,9 @@ final class TransportLoop: @unchecked Sendable {
         if address != nil, let denial = DeniedAddress(hop.origin.host, of: hop.origin, by: addresses) {
             return self.loop.makeFailedFuture(denial)
         }
+        if let address, let family = self.configuration.family, !family.contains(address) {
+            return self.loop.makeFailedFuture(family.missing)
+        }
         let bootstrap = ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.autoRead, value: false)

@@ -57,6 +57,10 @@ final class NameQuery: Resolver, @unchecked Sendable {
         switch outcome {
         case .failure(let failure): self.fail(failure)
         case .success(var addresses):
+            if let family = self.lane.configuration.family {
+                addresses.removeAll { !family.contains($0) }
+                if addresses.isEmpty { return self.fail(family.missing) }
+            }
             // Those that remain are connected to: no second lookup could give others.
             var denial: DeniedAddress?
             addresses.removeAll { address in

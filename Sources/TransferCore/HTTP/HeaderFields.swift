@@ -281,6 +281,9 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
 
 /// Tests and conversions of ASCII bytes.
 package enum ASCII {
+    /// Whether the byte is a decimal digit.
+    package static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
     /// The byte, with upper-case letters converted to lower case.
     @inlinable
     package static func lowercase(_ byte: UInt8) -> UInt8 {

@@ -49,8 +49,8 @@ extension TransferOptions {
         return ControlError(
             .badParameter,
             "We encountered a problem while processing the option '--\(name.rawValue)'. "
-                + "\(shown) is not a valid value: expected \(problem.wanted)",
-            remedy: "give \(problem.wanted)"
+                + "\(shown) \(problem.complaint): expected \(problem.wanted ?? "another")",
+            remedy: problem.wanted.map { "give \($0)" } ?? ""
         )
     }
 }

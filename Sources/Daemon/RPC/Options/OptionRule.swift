@@ -76,7 +76,9 @@ enum OptionRule: Sendable {
     func value(_ text: String) throws(OptionProblem) -> String {
         switch self {
         case .flag:
-            guard text == "true" || text == "false" else { throw OptionProblem("true or false") }
+            guard text == "true" || text == "false" else {
+                throw Self.wrong("true or false")
+            }
             return text
         case .number(let range):
             // Also 5.0, as some clients write numbers.
@@ -84,70 +86,83 @@ enum OptionRule: Sendable {
             let digits = fraction.count > 1 && fraction.dropFirst().allSatisfy { $0 == 0x30 }
             let whole = digits ? String(text.prefix { $0 != "." }) : text
             guard let number = Int64(whole), range.contains(number), !text.hasPrefix("+") else {
-                throw OptionProblem("a whole number from \(range.lowerBound) to \(range.upperBound)")
+                throw OptionProblem(
+                    "is not a valid value",
+                    write: "a whole number from \(range.lowerBound) to \(range.upperBound)"
+                )
             }
             return "\(number)"
         case .seconds:
             guard let seconds = Double(text), seconds >= 0, seconds <= 3_155_760_000 else {
-                throw OptionProblem("a number of seconds, 0 or more")
+                throw Self.wrong("a number of seconds, 0 or more")
             }
             return text
         case .size(let least):
             guard let bytes = ByteCount.parse(text), bytes >= least else {
-                throw OptionProblem("a number of bytes such as 500K or 20M, at least \(least)")
+                throw OptionProblem(
+                    "is not a valid value",
+                    write: "a number of bytes such as 500K or 20M, at least \(least)"
+                )
             }
             return "\(bytes)"
         case .digest:
             do throws(DigestSyntaxError) {
                 _ = try ExpectedDigest(parsing: text)
             } catch {
-                throw OptionProblem("an algorithm and a digest, as in sha-256=HEX")
+                throw Self.wrong("an algorithm and a digest, as in sha-256=HEX")
             }
             return text
         case .gid:
-            guard let gid = GID(text) else { throw OptionProblem("16 hexadecimal digits, not all of them 0") }
+            guard let gid = GID(text) else {
+                throw Self.wrong("16 hexadecimal digits, not all of them 0")
+            }
             return gid.description
         case .path:
             guard text.utf8.count <= 4096, !text.utf8.contains(0) else {
-                throw OptionProblem("a path of at most 4096 bytes")
+                throw Self.wrong("a path of at most 4096 bytes")
             }
             return text
         case .words(let words):
-            guard words.contains(text) else { throw OptionProblem(words.joined(separator: ", ")) }
+            guard words.contains(text) else {
+                throw Self.wrong(words.joined(separator: ", "))
+            }
             return text
         case .notifications:
             guard let events = Set<TransferNotification>(words: text) else {
-                throw OptionProblem("finished, failed and done, separated by commas, or none")
+                throw OptionProblem(
+                    "is not a valid value",
+                    write: "finished, failed and done, separated by commas, or none"
+                )
             }
             return events.words
         case .field:
             guard Self.isLine(text), let colon = text.utf8.firstIndex(of: 0x3A), colon > text.utf8.startIndex else {
-                throw OptionProblem("a header field such as \"Name: value\"")
+                throw Self.wrong("a header field such as \"Name: value\"")
             }
             return text
         case .line:
-            guard Self.isLine(text) else { throw OptionProblem("a text without control characters") }
+            guard Self.isLine(text) else {
+                throw Self.wrong("a text without control characters")
+            }
             return text
         case .token:
             guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3A })
-            else { throw OptionProblem("a method such as GET") }
+            else { throw Self.wrong("a method such as GET") }
             return text
         case .base64:
-            guard Base64.decode(text.utf8) != nil else { throw OptionProblem("bytes in Base64") }
+            guard Base64.decode(text.utf8) != nil else {
+                throw Self.wrong("bytes in Base64")
+            }
             return text
         case .text: return text
         }
     }
 
+    private static func wrong(_ wanted: String) -> OptionProblem {
+        OptionProblem("is not a valid value", write: wanted)
+    }
+
     private static func isLine(_ text: String) -> Bool {
         text.utf8.count <= 65_536 && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
-}
-
-/// The rejection of an option's value.
-struct OptionProblem: Error, Sendable, Hashable {
-    /// A description of the accepted values.
-    let wanted: String
-
-    init(_ wanted: String) { self.wanted = wanted }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
-internal import TransferEngine
 
 extension DownloadRequest {
     /// Makes the request check only whether the file is available: it fetches no content and creates no file.
     ///
     /// - Source: aria2c(1), `--dry-run`; aria2 requests HEAD.
-    mutating func onlyExamine() {
+    package mutating func onlyExamine() {
         self.method = "HEAD"
         self.body = nil
         self.expected = []

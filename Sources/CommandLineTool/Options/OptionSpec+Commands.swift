@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import TransferCore
+import TransferEngine
+
+// Options of the commands that are not options of transfers: output, and the place in the queue.
+
+extension OptionSpec<Bool> {
+    static var quiet: Self { Self("quiet", letters: "q", .flag, "Print failures only.") }
+
+    static var verbose: Self { Self("verbose", .flag, "Also print responses, retries and decisions.") }
+
+    static var json: Self {
+        Self("json", .flag, "Write one JSON object per event to standard output (to standard error with -o -).")
+    }
+
+    static var noProgress: Self { Self("no-progress", .flag, "Do not show progress on a terminal.") }
+
+    static var paused: Self { Self("paused", .flag, "Add the transfers paused.") }
+
+    static var wait: Self {
+        Self("wait", .flag, "Wait until all added transfers have ended; the exit status is that of martlet wait.")
+    }
+
+    static var upload: Self { Self("upload", .flag, "Upload files: the arguments are files followed by the URL.") }
+
+    static var noStart: Self { Self("no-start", .flag, "Do not start a daemon if none is running.") }
+}
+
+extension OptionSpec<Int> {
+    static var queuePriority: Self {
+        Self(
+            "priority",
+            .number(-1_000_000...1_000_000),
+            "Priority; higher values start first.",
+            standard: "0",
+            stored: "priority"
+        )
+    }
+
+    static var position: Self {
+        Self(
+            "position",
+            .number(0...Int(Int32.max)),
+            "Queue position of the first transfer, from 0.",
+            standard: "the end"
+        )
+    }
+}
+
+extension OptionSpec<GID> {
+    static var id: Self {
+        Self("id", .id, "Id of the transfer, for one file only: 16 hexadecimal digits.")
+    }
+}
+
+extension OptionSyntax<GID> {
+    static var id: Self {
+        Self("id") { text throws(OptionProblem) in
+            guard let id = GID(text) else {
+                throw OptionProblem("is not an id", write: "16 hexadecimal digits, not all 0")
+            }
+            return id
+        }
+    }
+}
