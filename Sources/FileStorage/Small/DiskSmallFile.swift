@@ -114,6 +114,7 @@ final class DiskSmallFile: SmallFile {
     ///   - destination: Its directory.
     ///   - overwrite: Whether an existing file is replaced.
     ///   - replaceable: The only file that is replaced; `nil` for any.
+    /// - Throws: ``StorageError`` with `.exists` if the name is taken.
     func name(
         _ target: FileTarget,
         _ destination: DirectoryHandle,

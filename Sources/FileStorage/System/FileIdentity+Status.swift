@@ -25,6 +25,8 @@ extension DirectoryHandle {
     /// - Parameters:
     ///   - name: The name.
     ///   - replaceable: The file that may be replaced; `nil` if any may be.
+    /// - Returns: Whether another one has it.
+    /// - Throws: ``StorageError`` if the name cannot be examined.
     func hasOther(_ name: String, than replaceable: FileIdentity?) throws(StorageError) -> Bool {
         guard let replaceable, let status = try self.status(name) else { return false }
         return !FileIdentity(status).matches(replaceable)

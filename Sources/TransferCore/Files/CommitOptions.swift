@@ -3,7 +3,9 @@
 public struct CommitOptions: Sendable {
     /// Whether to replace a file that has the final name.
     public var overwrite: Bool
-    /// The only file that may be replaced; `nil` if any may be. Another one fails the commit with `exists`.
+    /// The only file that may be replaced; `nil` if any may be.
+    ///
+    /// Another one fails the commit with `exists`.
     public var replaces: FileIdentity?
     /// The modification time to set, seconds since 1970, or `nil`.
     public var modified: Int64?
