@@ -30,7 +30,8 @@ extension DiskStore {
                 size: Int64(status.st_size),
                 modified: Int64(status.modificationTime.tv_sec),
                 recorded: isRegular ? try RecordedVersion.read(directory, target.name, status) : nil,
-                mark: isRegular ? try FileAttribute.mark.read(directory, target.name, status) : nil
+                mark: isRegular ? try FileAttribute.mark.read(directory, target.name, status) : nil,
+                file: FileIdentity(status)
             )
             // A file that Martlet has finished is complete.
             if isRegular, existing?.recorded == nil, target.name.utf8.count + 6 <= FileName.longest {

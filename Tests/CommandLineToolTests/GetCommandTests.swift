@@ -152,7 +152,7 @@ import TransferEngine
         (["http://h/a", "--cookie", "a\nb"], "line break"),
         (["http://h/a", "--checksum", "sha256:abc"], "64 hexadecimal digits"),
         (["http://h/a", "--checksum", "crc32:abc"], "use md5"),
-        (["http://h/a", "--if-exists", "maybe"], "auto, skip"),
+        (["http://h/a", "--if-exists", "maybe"], "auto, update, skip"),
         (["http://h/a", "--if-running", "maybe"], "wait, fail"),
         (["http://h/a", "--priority", "urgent"], "one of"),
         (["ftp://h/a"], "http"),

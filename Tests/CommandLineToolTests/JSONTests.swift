@@ -65,7 +65,7 @@ import TransferEngine
         let summary = Summary(finished: 1, skipped: 2, failed: 3, unfinished: 4, received: 5, elapsed: .seconds(10))
         #expect(
             JSONEvents.end(summary, status: 7)
-                == #"{"event":"end","finished":1,"skipped":2,"failed":3,"unfinished":4,"bytes":5,"seconds":10,"#
+                == #"{"event":"end","finished":1,"skipped":2,"unchanged":0,"failed":3,"unfinished":4,"bytes":5,"seconds":10,"#
                 + #""rate":0.5,"status":7}"#
         )
     }

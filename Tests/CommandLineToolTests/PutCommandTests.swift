@@ -114,7 +114,7 @@ struct PutCommandTests {
             (["--form", "x", "http://host/"], "name=value"), (["--form", "a=b", "f", "http://host/"], "--form"),
             (["--protocol", "x", "a", "http://host/"], "a protocol"), (["-X", "a b", "a", "http://host/"], "method"),
             (["--quiet", "--verbose", "a", "http://host/"], "leave one out"),
-            (["dir/", "http://host/"], "the files in it"), ([".", "http://host/"], "the files in it"),
+            (["missing/", "http://host/"], "no such directory"), ([".", "http://host/x"], "is a directory"),
             (["--answer", "--json", "a", "http://host/"], "--answer"),
             (["-i", "list", "http://host/x"], "slash"), (["-i", "-", "-", "http://host/"], "once"),
         ] as [([String], String)]

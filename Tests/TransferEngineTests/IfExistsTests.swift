@@ -57,6 +57,62 @@ struct IfExistsTests {
         #expect(stage.completion(second)?.path == "f.2.txt")
     }
 
+    @Test("a name that was asked for: another file with it is an error, and stays")
+    func exactName() throws {
+        let stage = Stage()
+        stage.store.add(.init([1, 2, 3]), at: "mine")
+        let file = Served(length: 100)
+        stage.transport.onStart { file.answer($0) }
+        let id = try stage.add("http://a/f.txt", name: "mine", isExact: true)
+        #expect(stage.failure(id)?.code == .fileExists)
+        #expect(stage.store.files.mapValues(\.bytes) == ["mine": [1, 2, 3]])
+    }
+
+    @Test("a name that was asked for: a wrong digest replaces a file of ours, but not one that changes meanwhile")
+    func exactNameReplaced() throws {
+        for changes in [false, true] {
+            let stage = Stage()
+            let record = RecordedVersion(entityTag: "\"old\"")
+            stage.store.add(.init([1, 2, 3], recorded: record), at: "mine")
+            let file = Served(length: 100)
+            let digest = MemoryStore.toyDigest(.sha256, file.bytes)
+            let expected = ExpectedDigest(algorithm: .sha256, bytes: digest, source: "--checksum")
+            let id = try stage.add("http://a/f.txt", name: "mine", isExact: true, expected: [expected])
+            let exchange = try stage.exchange()
+            if changes { stage.store.add(.init([4], modified: 7), at: "mine") }
+            file.answer(exchange)
+            if changes {
+                #expect(stage.failure(id)?.code == .fileExists)
+                #expect(stage.store.files["mine"]?.bytes == [4])
+            } else {
+                #expect(stage.completion(id)?.path == "mine" && stage.completion(id)?.verified == true)
+                #expect(stage.holds(file, at: "mine"))
+            }
+        }
+    }
+
+    @Test("update sends one conditional request; a changed file replaces the old one")
+    func update() throws {
+        for status in [304, 200] {
+            let stage = Stage()
+            let record = RecordedVersion(entityTag: "\"old\"")
+            stage.store.add(.init([1, 2, 3], recorded: record), at: "f.txt")
+            let file = Served(length: 100)
+            let id = try stage.add("http://a/f.txt") { $0.ifExists = .update }
+            let exchange = try stage.exchange()
+            #expect(exchange["If-None-Match"] == "\"old\"" && exchange.request.method == "GET")
+            if status == 304 {
+                exchange.respond(304, ["ETag": "\"old\""], framing: .none)
+                exchange.end()
+            } else {
+                file.answer(exchange)
+            }
+            #expect(stage.completion(id)?.unchanged == (status == 304))
+            #expect(stage.store.files.count == 1 && stage.transport.exchanges.count == 1)
+            if status == 200 { #expect(stage.holds(file, at: "f.txt")) }
+        }
+    }
+
     @Test("skip fetches nothing")
     func skip() throws {
         let (stage, id) = try self.run(.skip, there: .init([1]), file: Served(length: 100))

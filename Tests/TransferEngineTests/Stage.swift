@@ -48,6 +48,7 @@ final class Stage: Sendable {
     func add(
         _ urls: String...,
         name: String? = nil,
+        isExact: Bool = false,
         expected: [ExpectedDigest] = [],
         fields: [(String, String)] = [],
         userInfo: (any Sendable)? = nil,
@@ -57,16 +58,16 @@ final class Stage: Sendable {
         options.connections = .fixed(1)
         change(&options)
         let sources = try urls.map { try HTTPURL($0) }
-        return try self.engine.add(
-            DownloadRequest(
-                sources,
-                name: name,
-                expected: expected,
-                fields: fields,
-                options: options,
-                userInfo: userInfo
-            )
+        var request = DownloadRequest(
+            sources,
+            name: name,
+            expected: expected,
+            fields: fields,
+            options: options,
+            userInfo: userInfo
         )
+        request.nameIsExact = isExact
+        return try self.engine.add(request)
     }
 
     /// The exchanges that are open, in order of their start.

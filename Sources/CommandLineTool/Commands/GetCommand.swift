@@ -21,6 +21,9 @@ struct GetCommand: ParsableCommand {
     @OptionGroup(title: "Input and output")
     var files: FileOptions
 
+    @OptionGroup(title: "Existing files and digests")
+    var names: NameOptions
+
     @OptionGroup(title: "Tables, reports and shards")
     var datasets: DatasetOptions
 

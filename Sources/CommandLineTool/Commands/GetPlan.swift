@@ -42,6 +42,8 @@ struct GetPlan {
     var refreshCommand: String?
     /// The expected digests of the only file.
     var expected: [ExpectedDigest] = []
+    /// The list of the digests of all files, or `nil`.
+    var checksums: ChecksumsFetch.Source?
     /// The options of all requests; the run sets the destination.
     var options = DownloadOptions()
     /// The maximum number of concurrent files.
@@ -159,6 +161,7 @@ extension GetCommand {
             plan.dataset = dataset
             plan.printsCounts = self.datasets.counts
         }
+        try self.names.apply(to: &plan, self.files.ifExists)
         return plan
     }
 

@@ -11,6 +11,8 @@ struct PutPlan {
         enum Content: Equatable {
             /// A file.
             case file(String)
+            /// The files below a directory: its path, and the names that precede theirs in the URL.
+            case tree(String, names: [String])
             /// Standard input.
             case standardInput
             /// A form.
@@ -25,6 +27,16 @@ struct PutPlan {
         var collection: HTTPURL?
         /// The name for display.
         var name: String
+
+        /// Whether it is a directory.
+        var isTree: Bool { if case .tree = self.content { true } else { false } }
+        /// Whether a later run can resume it.
+        var isResumable: Bool {
+            switch self.content {
+            case .file, .tree: true
+            case .standardInput, .form: false
+            }
+        }
     }
 
     /// A field of a form.
@@ -62,18 +74,76 @@ struct PutPlan {
 }
 
 extension PutPlan {
+    /// Creates the upload of a file or directory that is named on the command line.
+    ///
+    /// As with rsync, a directory with a slash at its end stands for its entries.
+    ///
+    /// - Throws: ``BadValue`` if the path does not name a file or directory.
+    static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
+        guard !file.utf8.contains(0), !file.isEmpty else { throw BadValue("a file name is empty, or contains a NUL") }
+        if Self.isDirectory(file) {
+            guard url.isFolder, method != "POST" else {
+                throw BadValue(
+                    "\"\(DisplayText.clean(file))\" is a directory; it needs PUT and a URL that ends in a slash"
+                )
+            }
+            let last = file.lastComponent
+            let names = ["", ".", ".."].contains(last) ? [] : [last]
+            return Item(content: .tree(file, names: names), url: url, name: file)
+        }
+        let (_, name) = try FilePath.split(file, otherwise: "there is no such directory")
+        return try self.item(file, named: [name], to: url, by: method)
+    }
+
+    /// Creates the upload of a file that a list names.
+    ///
+    /// The directories of a relative path are kept; an absolute path is sent under its last name.
+    ///
+    /// - Throws: ``BadValue`` if the path does not name a file, or leads out of the working directory.
+    static func item(listed file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
+        let (_, name) = try FilePath.split(file, otherwise: "list the files in it, as 'find DIR -type f' does")
+        if file.hasPrefix("/") { return try self.item(file, named: [name], to: url, by: method) }
+        let names = file.split(separator: "/").map(String.init).filter { $0 != "." }
+        guard !names.contains("..") else {
+            throw BadValue(
+                "\"\(DisplayText.clean(file))\" has .., so its place below the URL is not known; list it from the "
+                    + "directory that contains it, or as an absolute path"
+            )
+        }
+        return try self.item(file, named: names, to: url, by: method)
+    }
+
     /// Creates the upload of a file.
     ///
-    /// - Throws: ``BadValue`` if the path does not name a file.
-    static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
-        let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or with --input-file")
+    /// - Parameters:
+    ///   - file: The path.
+    ///   - names: The folders below the URL, and the name in the last one.
+    ///   - url: The URL.
+    ///   - method: The method.
+    /// - Returns: The upload.
+    /// - Throws: ``BadValue`` if the URL is too long.
+    static func item(
+        _ file: String,
+        named names: [String],
+        to url: HTTPURL,
+        by method: String
+    ) throws(BadValue) -> Item {
         // A POST to a folder lets the server choose the name.
-        guard url.isFolder, method != "POST" else { return Item(content: .file(file), url: url, name: file) }
-        do {
-            return Item(content: .file(file), url: try url.entry(name), collection: url, name: file)
+        guard url.isFolder, method != "POST", let name = names.last else {
+            return Item(content: .file(file), url: url, name: file)
+        }
+        do throws(HTTPURLError) {
+            var folder = url
+            for name in names.dropLast() { folder = try folder.folder(name) }
+            return Item(content: .file(file), url: try folder.entry(name), collection: folder, name: file)
         } catch {
             throw BadValue(error.message)
         }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return FileCalls.stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }
 
@@ -105,7 +175,7 @@ extension PutCommand {
             by: plan.method
         )
         if !plan.keepsState || plan.way == .plain
-            || plan.items.contains(where: { if case .file = $0.content { false } else { true } })
+            || plan.items.contains(where: { !$0.isResumable })
         {
             plan.run.afterStop = "incomplete uploads restart from the beginning when the same command is run again"
         }
@@ -114,6 +184,9 @@ extension PutCommand {
         try self.display.apply(to: &plan.run)
         guard !plan.writesAnswers || plan.list == nil else {
             throw BadValue("--answer is for files named on the command line, not for those of --input-file")
+        }
+        guard !plan.writesAnswers || !plan.items.contains(where: { $0.isTree }) else {
+            throw BadValue("--answer is for files, not for directories; name the files")
         }
         guard !plan.writesAnswers || plan.run.display != .json else {
             throw BadValue("--answer and --json both write to standard output; leave one out")

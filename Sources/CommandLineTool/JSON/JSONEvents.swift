@@ -82,6 +82,7 @@ enum JSONEvents {
         var object = [JSON.Member("event", .string("end"))]
         object.add("finished", Int64(summary.finished))
         object.add("skipped", Int64(summary.skipped))
+        object.add("unchanged", Int64(summary.unchanged))
         object.add("failed", Int64(summary.failed))
         object.add("unfinished", Int64(summary.unfinished))
         object.add("bytes", summary.received)
@@ -126,6 +127,7 @@ enum JSONEvents {
             if let link = completion.link { object.add("link", link) }
         }
         object.add("skipped", completion.skipped)
+        if completion.skipped { object.add("unchanged", completion.unchanged) }
         object.add("verified", completion.verified)
         if let consistency = completion.consistency { object.add("consistency", consistency.rawValue) }
         if let digest = completion.digest, let algorithm {

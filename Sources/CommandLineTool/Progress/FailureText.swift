@@ -13,7 +13,7 @@ extension TransferFailure {
     var remedyForCommand: String {
         self.remedy { setting in
             switch setting {
-            case .existingFiles: "choose another action with --if-exists"
+            case .existingFiles: "use --if-exists with overwrite, update, rename, resume or skip"
             case .runningDownloads: "wait for it with --if-running wait"
             case .resourceTimeout: "allow more time with --max-time"
             case .connectTimeout: "increase --connect-timeout"

@@ -75,6 +75,9 @@ struct ReportText {
     }
 
     private func finished(_ completion: TransferEvent.Completion, _ name: String) -> String {
+        if completion.unchanged {
+            return self.word("unchanged", 32) + ": \(name) (\(Quantity.bytes(completion.bytes)))"
+        }
         if completion.skipped {
             return self.word("skipped", 33) + ": \(name) (already there, \(Quantity.bytes(completion.bytes)))"
         }

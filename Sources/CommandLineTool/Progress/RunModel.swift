@@ -51,6 +51,10 @@ struct RunModel: Sendable {
     private(set) var finished = 0
     /// The number of files that were already present.
     private(set) var skipped = 0
+    /// The number of these that were compared with the server's and are the same.
+    private(set) var unchanged = 0
+    /// The number of files whose digest was compared.
+    private(set) var verified = 0
     /// The number of files that failed.
     private(set) var failed = 0
     /// The number of cancelled transfers.
@@ -117,6 +121,8 @@ struct RunModel: Sendable {
         case .paused: return self.update(id) { $0.waiting = "paused" }
         case .finished(let completion):
             if completion.skipped { self.skipped += 1 } else { self.finished += 1 }
+            if completion.unchanged { self.unchanged += 1 }
+            if completion.verified { self.verified += 1 }
             let moved = completion.sent ?? completion.received
             self.endedBytes = self.endedBytes.addingReportingOverflow(moved).partialValue
             return self.remove(id)

@@ -7,6 +7,10 @@ struct Summary: Sendable, Equatable {
     var finished = 0
     /// The number of files that were already present.
     var skipped = 0
+    /// The number of these that were compared with the server's and are the same.
+    var unchanged = 0
+    /// The number of files that have the digest of the list of `--checksums-from`; `nil` without a list.
+    var verified: Int?
     /// The number of files that failed.
     var failed = 0
     /// The number of files that were running or waiting when the run ended.
@@ -29,7 +33,10 @@ struct Summary: Sendable, Equatable {
 
     /// The summary as lines of text.
     func lines() -> [String] {
-        var counts = ["\(self.finished) finished", "\(self.skipped) skipped", "\(self.failed) failed"]
+        var counts = ["\(self.finished) finished"]
+        if self.unchanged > 0 { counts.append("\(self.unchanged) unchanged") }
+        counts += ["\(self.skipped - self.unchanged) skipped", "\(self.failed) failed"]
+        if let verified { counts.append("\(verified) verified") }
         if self.unfinished > 0 { counts.append("\(self.unfinished) not finished") }
         var lines = [
             counts.joined(separator: ", ")

@@ -57,11 +57,12 @@ struct AddCommand: QueueCommand {
         @Option(.directory.described("Directory for the files.", standard: "the daemon's")) var directory: String?
         @Option(
             .ifExists.described(
-                "What to do if the file already exists: auto, skip, resume, rename, overwrite or fail.",
+                "What to do if the file already exists: auto, update, skip, resume, rename, overwrite or fail.",
                 standard: "auto"
             )
         )
         var ifExists: IfExistsRule?
+        @Flag(.timestamping) var timestamping = false
         @Option(
             .ifRunning.described(
                 "What to do if another process is downloading the file: wait, fail or rename.",

@@ -21,6 +21,10 @@ extension AddPlan {
     func upload(_ item: PutPlan.Item, _ sending: Sending) throws(BadValue) -> NewTransfer {
         var source = sending.source
         switch item.content {
+        case .tree(let path, _):
+            throw BadValue(
+                "\"\(DisplayText.clean(path))\" is a directory; list its files with --input-file, or use martlet put"
+            )
         case .standardInput:
             throw BadValue("the daemon cannot read this command's standard input; name a file, or use martlet put")
         case .file(let path): source.parts = [.file(PosixPath.absolute(path))]
@@ -47,7 +51,7 @@ extension AddPlan {
 
     /// Creates the upload of a line of an input file.
     func upload(listed name: String, _ sending: Sending) throws(BadValue) -> NewTransfer {
-        try self.upload(try PutPlan.item(name, to: sending.url, by: sending.method), sending)
+        try self.upload(try PutPlan.item(listed: name, to: sending.url, by: sending.method), sending)
     }
 }
 
@@ -58,7 +62,8 @@ extension AddCommand {
     func fillUploads(_ plan: inout AddPlan) throws(BadValue) {
         for (isGiven, option) in [
             (self.files.output != nil, "--output"), (self.files.directory != nil, "--directory"),
-            (self.files.ifExists != nil, "--if-exists"), (self.files.ifRunning != nil, "--if-running"),
+            (self.files.ifExists != nil, "--if-exists"), (self.files.timestamping, "--timestamping"),
+            (self.files.ifRunning != nil, "--if-running"),
             (self.files.checksum != nil, "--checksum"),
             (self.fetching.connections != nil, "--connections"), (!self.fetching.mirror.isEmpty, "--mirror"),
         ] where isGiven {

@@ -36,7 +36,7 @@ struct AddPlan {
         options.remove([.gid, .pause])
         if let path = options[.loadCookies], !path.isEmpty { options[.loadCookies] = PosixPath.absolute(path) }
         if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
-        if let name = entry.name { options[.out] = name }
+        if let name = entry.name { options.set(name: name) }
         if let digest = entry.expected.last { options.set(.checksum, digest) }
         for field in entry.fields {
             switch field.name.lowercased() {
@@ -123,7 +123,7 @@ extension AddCommand {
             throw BadValue("the daemon cannot write to this command's standard output; name a file, or use martlet get")
         }
         let (directory, name) = try FilePath.split(output)
-        transfer.options[.out] = name
+        transfer.options.set(name: name)
         if let directory {
             transfer.options[.dir] = PosixPath.absolute(FilePath.join(self.files.directory ?? ".", directory))
         }
@@ -135,10 +135,13 @@ extension AddCommand {
             guard !directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
             options.set(.directory, PosixPath.absolute(directory))
         }
+        guard !self.files.timestamping || self.files.ifExists == nil else {
+            throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
+        }
         if let proxy = self.fetching.proxy {
             do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw BadValue(error.message) }
         }
-        options.set(.ifExists, self.files.ifExists)
+        options.set(.ifExists, self.files.timestamping ? .update : self.files.ifExists)
         options.set(.ifRunning, self.files.ifRunning)
         options.set(.queuePriority, self.queue.priority)
         for field in self.fetching.header { options.set(.header, field) }
@@ -166,5 +169,16 @@ extension AddCommand {
 
     private static func url(_ text: String) throws(BadValue) -> String {
         try BareHost.url(text).text
+    }
+}
+
+extension TransferOptions {
+    /// Sets the name of the file, which gets no number if it is taken.
+    ///
+    /// Without this, the daemon follows aria2's default (`auto-file-renaming`).
+    fileprivate mutating func set(name: String) {
+        self[.out] = name
+        if self[.ifExists] == nil { self[.ifExists] = DownloadOptions.IfExists.auto.rawValue }
+        self[.autoFileRenaming] = "false"
     }
 }

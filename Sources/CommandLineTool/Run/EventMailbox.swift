@@ -97,8 +97,8 @@ final class EventMailbox: Sendable {
     }
 
     /// Queues the failure of an input file's entry.
-    func take(_ fault: InputFault, file: String) {
-        let failure = TransferFailure(.badOption, fault.message)
+    func take(_ fault: InputFault, file: String, code: TransferFailure.Code = .badOption) {
+        let failure = TransferFailure(code, fault.message)
         let name =
             fault.line > 0
             ? DisplayText.clean("\(file):\(fault.line)") : DisplayText.clean(file.isEmpty ? fault.url : file)
@@ -108,6 +108,16 @@ final class EventMailbox: Sendable {
             guard self.wantsFailures || fault.line == 0 else { return }
             let event = TransferEvent(id: nil, url: fault.url, userInfo: nil, kind: .failed(failure))
             state.reports.append(Report(event: event, name: name, path: "", line: fault.line > 0 ? fault.line : nil))
+        }
+    }
+
+    /// Queues a failure that belongs to no transfer, such as that of a list.
+    func take(_ failure: TransferFailure, name: String) {
+        let event = TransferEvent(id: nil, url: "", userInfo: nil, kind: .failed(failure))
+        let name = DisplayText.clean(name)
+        self.state.withLock { state in
+            state.model.fail(name, failure)
+            state.reports.append(Report(event: event, name: name, path: ""))
         }
     }
 

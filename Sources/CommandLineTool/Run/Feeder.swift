@@ -20,6 +20,7 @@ final class Feeder: Sendable {
     private let options: SharedOptions
     private let dataset: DatasetRun?
     private let cookies = CookieFiles()
+    private let checksums: ChecksumsFetch?
     private let onlyExamines: Bool
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
@@ -31,14 +32,17 @@ final class Feeder: Sendable {
     ///   - mailbox: Gets the faults of lists.
     ///   - options: The options of all requests.
     ///   - dataset: The run of a table, or `nil`.
+    ///   - checksums: The list of the digests of all files, or `nil`.
     ///   - onlyExamines: Whether files are only asked about.
     init(
         engine: TransferEngine,
         mailbox: EventMailbox,
         options: DownloadOptions,
         dataset: DatasetRun? = nil,
+        checksums: ChecksumsFetch? = nil,
         onlyExamines: Bool = false
     ) {
+        self.checksums = checksums
         self.onlyExamines = onlyExamines
         self.engine = engine
         self.mailbox = mailbox
@@ -54,18 +58,30 @@ final class Feeder: Sendable {
 
     /// Adds all requests and closes the engine.
     func feed(_ plan: GetPlan) {
+        defer {
+            self.ended.store(true, ordering: .relaxed)
+            self.engine.close()
+        }
+        var list: ChecksumList?
+        if let checksums, let source = plan.checksums {
+            do throws(TransferFailure) {
+                list = try checksums.read(source, plan.options, self.engine) {
+                    self.stopped.load(ordering: .relaxed)
+                }
+                if list == nil { return }
+            } catch {
+                return self.mailbox.take(error, name: source.name)
+            }
+        }
         switch plan.sources {
         case .urls(let urls):
             for url in urls where self.ready() {
-                self.add(DownloadRequest([url], name: plan.name, expected: plan.expected, options: self.options))
+                self.add(self.request([url], plan), verifiedBy: list, isOnly: urls.count == 1)
             }
-        case .mirrors(let urls):
-            self.add(DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options))
-        case .file(let path): self.feed(file: path)
+        case .mirrors(let urls): self.add(self.request(urls, plan), verifiedBy: list, isOnly: true)
+        case .file(let path): self.feed(file: path, verifiedBy: list)
         case .table: if let dataset = self.dataset { self.feed(dataset) }
         }
-        self.ended.store(true, ordering: .relaxed)
-        self.engine.close()
     }
 
     /// Adds an upload.
@@ -105,6 +121,27 @@ final class Feeder: Sendable {
     /// Reports a warning that belongs to no transfer.
     func warn(_ text: String) { self.mailbox.take(warning: text) }
 
+    /// Adds the uploads of the files below a directory, and reports what is not sent.
+    func send(_ tree: UploadTree, _ make: (String, [String]) throws(BadValue) -> UploadRequest) {
+        var tree = tree
+        var leftOut = LeftOutFiles()
+        while self.ready(), let item = tree.next() {
+            switch item {
+            case .file(let path, let names):
+                do throws(BadValue) {
+                    self.send(try make(path, names))
+                } catch {
+                    self.mailbox.take(TransferFailure(.badOption, error.description), name: path)
+                }
+            case .leftOut(let path, let reason):
+                if let line = leftOut.add(path, reason) { self.mailbox.take(warning: line) }
+            case .unreadable(let path, let reason):
+                self.mailbox.take(TransferFailure(.cannotOpen, "cannot be read: \(reason)"), name: path)
+            }
+        }
+        for line in leftOut.rest { self.mailbox.take(warning: line) }
+    }
+
     /// Closes the engine after the last request of a caller that adds them itself.
     func endSending() {
         self.ended.store(true, ordering: .relaxed)
@@ -135,12 +172,12 @@ final class Feeder: Sendable {
         }
     }
 
-    private func feed(file path: String) {
+    private func feed(file path: String, verifiedBy list: ChecksumList?) {
         var parser = InputFileParser()
         self.read(path) { line, shown in
             for event in line.map({ parser.take($0) }) ?? parser.finish() {
                 guard self.ready() else { return false }
-                self.take(event, file: shown)
+                self.take(event, file: shown, verifiedBy: list)
             }
             return true
         }
@@ -205,11 +242,13 @@ final class Feeder: Sendable {
         }
     }
 
-    private func take(_ event: InputFileParser.Event, file: String) {
+    private func take(_ event: InputFileParser.Event, file: String, verifiedBy list: ChecksumList?) {
         switch event {
         case .entry(let entry):
             do throws(BadValue) {
-                self.add(try self.request(entry), line: entry.line, file: file)
+                var request = try self.request(entry)
+                request.nameIsExact = entry.name != nil && self.options.options.ifExists != .rename
+                self.add(request, line: entry.line, file: file, verifiedBy: list)
             } catch {
                 let url = entry.urls.first?.redacted ?? ""
                 self.mailbox.take(InputFault(line: entry.line, message: error.description, url: url), file: file)
@@ -217,6 +256,12 @@ final class Feeder: Sendable {
         case .fault(let fault): self.mailbox.take(fault, file: file)
         case .warning(let line, let text): self.mailbox.take(warning: "\(file):\(line): \(text)")
         }
+    }
+
+    private func request(_ urls: [HTTPURL], _ plan: GetPlan) -> DownloadRequest {
+        var request = DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options)
+        request.nameIsExact = plan.name != nil && plan.options.ifExists != .rename
+        return request
     }
 
     private func request(_ entry: InputEntry) throws(BadValue) -> DownloadRequest {
@@ -239,9 +284,25 @@ final class Feeder: Sendable {
         return request
     }
 
-    func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
+    func add(
+        _ request: DownloadRequest,
+        line: Int? = nil,
+        file: String = "",
+        verifiedBy list: ChecksumList? = nil,
+        isOnly: Bool = false
+    ) {
         var request = request
         if self.onlyExamines { request.onlyExamine() }
+        // A digest that is given for the file itself needs no line.
+        if let list, request.expected.isEmpty, !self.onlyExamines {
+            do throws(DigestSyntaxError) {
+                request.expected = [try list.digest(of: request.pathsInLists, isOnly: isOnly)]
+            } catch {
+                let message = DisplayText.clean(error.message) + "; name the file as in the list, or leave it out"
+                let url = request.sources[0].redacted
+                return self.mailbox.take(InputFault(line: line ?? 0, message: message, url: url), file: file)
+            }
+        }
         do {
             try self.engine.add(request)
         } catch  where error.code == .closed {
@@ -249,7 +310,8 @@ final class Feeder: Sendable {
             self.stop()
         } catch {
             let url = request.sources[0].redacted
-            self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file)
+            let code: TransferFailure.Code = error.code == .nameTaken ? .inUse : .badOption
+            self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file, code: code)
         }
     }
 
@@ -275,5 +337,13 @@ final class Feeder: Sendable {
             wakeUp.wake()
         }
         while !self.stopped.load(ordering: .relaxed), !wakeUp.wait(milliseconds: 500) {}
+    }
+}
+
+extension DownloadRequest {
+    /// What the file may be called in a list of digests: the name that the user has given, and the path of its URL.
+    fileprivate var pathsInLists: [String] {
+        let path = String(decoding: PercentEncoding.decode(Array(self.sources[0].path.utf8)), as: UTF8.self)
+        return (self.name.map { [$0] } ?? []) + [path]
     }
 }

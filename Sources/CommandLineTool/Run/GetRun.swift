@@ -49,9 +49,15 @@ enum GetRun {
                 plan.jobs = jobs
             }
             let engine = try EngineAssembly.make(plan, identity: access.identity)
-            engine.observe(self.interest(of: plan, reporter)) { event in
-                dataset?.take(event)
-                mailbox.take(event)
+            let checksums = try plan.checksums.map { (_) throws(BadValue) in try ChecksumsFetch() }
+            let interest = self.interest(of: plan, reporter)
+            if let checksums {
+                engine.observe(interest) { event in if !checksums.take(event) { mailbox.take(event) } }
+            } else {
+                engine.observe(interest) { event in
+                    dataset?.take(event)
+                    mailbox.take(event)
+                }
             }
             var options = plan.options
             if let sink { options.destination = .stream(sink) }
@@ -64,6 +70,7 @@ enum GetRun {
                     mailbox: mailbox,
                     options: options,
                     dataset: dataset,
+                    checksums: checksums,
                     onlyExamines: plan.onlyExamines
                 ),
                 wakeUp: wakeUp,
@@ -81,7 +88,10 @@ enum GetRun {
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
             guard let dataset else {
-                return self.finish(access, self.show(run, mailbox, reporter, afterStop: plan.afterStop))
+                let status = self.show(run, mailbox, reporter, afterStop: plan.afterStop) { summary, _ in
+                    if checksums != nil { summary.verified = mailbox.model.verified }
+                }
+                return self.finish(access, status)
             }
             let status = self.show(run, mailbox, reporter, dataset, afterStop: plan.afterStop) { summary, status in
                 let end = DatasetEnd(dataset, failure)
@@ -183,6 +193,7 @@ enum GetRun {
         var summary = Summary(
             finished: model.finished,
             skipped: model.skipped,
+            unchanged: model.unchanged,
             failed: model.failed,
             unfinished: counts.waiting + counts.running + counts.paused + counts.retrying + model.cancelled,
             received: max(received, counts.receivedBytes + counts.sentBytes),

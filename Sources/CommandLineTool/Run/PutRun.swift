@@ -18,10 +18,19 @@ enum PutRun {
         let status = GetRun.execute(plan.run) { feeder, run in
             var plan = plan
             plan.run = run
-            for (item, answer) in zip(plan.items, answers) { feeder.send(self.request(item, plan, state, answer)) }
+            for (item, answer) in zip(plan.items, answers) {
+                guard case .tree(let path, let names) = item.content else {
+                    feeder.send(self.request(item, plan, state, answer))
+                    continue
+                }
+                feeder.send(UploadTree(path, names: names)) { (path, names) throws(BadValue) in
+                    let item = try PutPlan.item(path, named: names, to: plan.url, by: plan.method)
+                    return self.request(item, plan, state, nil)
+                }
+            }
             if let list = plan.list {
                 feeder.send(listedIn: list) { (name) throws(BadValue) in
-                    let item = try PutPlan.item(name, to: plan.url, by: plan.method)
+                    let item = try PutPlan.item(listed: name, to: plan.url, by: plan.method)
                     return self.request(item, plan, state, nil)
                 }
             }
@@ -70,6 +79,7 @@ enum PutRun {
                 let (url, method) = (item.url.withoutUserInfo, plan.method)
                 request.journal = DiskUploadJournal(in: state) { [self.absolute(path), url, method] }
             }
+        case .tree: preconditionFailure("a directory is sent file by file")
         case .standardInput: request.content = .stream(DescriptorSource())
         case .form(let fields):
             let form = PutPlan.form(fields)

@@ -32,6 +32,7 @@ extension DiskPartialFile {
         }
         let destination = try self.destination(target)
         if !options.overwrite, try destination.status(target.name) != nil { throw Self.taken(target) }
+        if try destination.hasOther(target.name, than: options.replaces) { throw Self.taken(target) }
         let digests = try self.verify(target, destination, length, options)
 
         guard let status = self.data.status() else {
@@ -46,12 +47,12 @@ extension DiskPartialFile {
         let isSynced = options.durability != .none
         if isSynced { try self.syncData { self.data.sync() } } else { try self.requireIntact() }
 
-        let number = self.directory.rename(
-            self.names.part,
-            to: destination,
-            target.name,
-            replacing: options.overwrite
-        )
+        // Again, because the verification takes time.
+        let isTaken = try destination.hasOther(target.name, than: options.replaces)
+        let number =
+            isTaken
+            ? EEXIST
+            : self.directory.rename(self.names.part, to: destination, target.name, replacing: options.overwrite)
         if number != 0 {
             self.journal.store(.active)
             throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", target.path)

@@ -11,6 +11,7 @@ final class CommitGroup: Sendable {
         var target: FileTarget
         var directory: DirectoryHandle
         var overwrite: Bool
+        var replaceable: FileIdentity?
     }
 
     private struct State {
@@ -34,14 +35,21 @@ final class CommitGroup: Sendable {
         _ file: DiskSmallFile,
         _ target: FileTarget,
         _ directory: DirectoryHandle,
-        overwrite: Bool
+        _ options: CommitOptions
     ) throws(StorageError) {
+        let overwrite = options.overwrite
         if !overwrite, !directory.listing.lacks(target.name, in: directory),
             try directory.status(target.name) != nil
         {
             throw DiskPartialFile.taken(target)
         }
-        let entry = Entry(file: file, target: target, directory: directory, overwrite: overwrite)
+        let entry = Entry(
+            file: file,
+            target: target,
+            directory: directory,
+            overwrite: overwrite,
+            replaceable: options.replaces
+        )
         let added = self.state.withLock { state -> Bool in
             guard state.names.insert(target).inserted || overwrite else { return false }
             state.entries.append(entry)
@@ -90,7 +98,12 @@ final class CommitGroup: Sendable {
         var touched: [ObjectIdentifier: [Entry]] = [:]
         for entry in entries {
             do throws(StorageError) {
-                try entry.file.name(entry.target, entry.directory, overwrite: entry.overwrite)
+                try entry.file.name(
+                    entry.target,
+                    entry.directory,
+                    overwrite: entry.overwrite,
+                    replacing: entry.replaceable
+                )
                 touched[ObjectIdentifier(entry.directory), default: []].append(entry)
                 try entry.file.finish(entry.target)
             } catch {

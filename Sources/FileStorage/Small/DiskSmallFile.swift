@@ -61,7 +61,7 @@ final class DiskSmallFile: SmallFile {
             // Set before the file is queued, because another thread may flush the queue at once.
             self.state.withLock { $0.phase = .queued }
             do throws(StorageError) {
-                try self.store.group.add(self, target, destination, overwrite: options.overwrite)
+                try self.store.group.add(self, target, destination, options)
             } catch {
                 self.reopen()
                 throw error
@@ -70,12 +70,12 @@ final class DiskSmallFile: SmallFile {
         }
         if options.durability == .synced { try self.sync() }
         do throws(StorageError) {
-            try self.name(target, destination, overwrite: options.overwrite)
+            try self.name(target, destination, overwrite: options.overwrite, replacing: options.replaces)
         } catch {
             // The cached directory was deleted meanwhile: try again in a new one.
             guard error.errno == ENOENT, destination.isDeleted else { throw error }
             destination = try self.store.directories.making(target.directory)
-            try self.name(target, destination, overwrite: options.overwrite)
+            try self.name(target, destination, overwrite: options.overwrite, replacing: options.replaces)
         }
         if options.durability == .synced { try destination.sync() }
         try self.finish(target)
@@ -108,9 +108,23 @@ final class DiskSmallFile: SmallFile {
     /// Gives the file its final name.
     ///
     /// The file can still be committed if this fails.
-    func name(_ target: FileTarget, _ destination: DirectoryHandle, overwrite: Bool) throws(StorageError) {
+    ///
+    /// - Parameters:
+    ///   - target: The name.
+    ///   - destination: Its directory.
+    ///   - overwrite: Whether an existing file is replaced.
+    ///   - replaceable: The only file that is replaced; `nil` for any.
+    /// - Throws: ``StorageError`` with `.exists` if the name is taken.
+    func name(
+        _ target: FileTarget,
+        _ destination: DirectoryHandle,
+        overwrite: Bool,
+        replacing replaceable: FileIdentity? = nil
+    ) throws(StorageError) {
         let number: Int32
-        if let temporary = self.state.withLock({ $0.temporary }) {
+        if try destination.hasOther(target.name, than: replaceable) {
+            number = EEXIST
+        } else if let temporary = self.state.withLock({ $0.temporary }) {
             // Closing a duplicate makes a network filesystem report a failed write before the rename.
             let duplicate = FileDescriptor(FileCalls.dup(self.file.raw))
             let closed = duplicate.close()

@@ -57,17 +57,7 @@ final class DiskSourceFile: SourceFile {
         guard let status = self.file.status() else {
             throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read the attributes of", self.path)
         }
-        return FileIdentity(
-            size: Int64(status.st_size),
-            modified: Self.nanoseconds(status.modificationTime),
-            changed: Self.nanoseconds(status.statusChangeTime),
-            device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino)
-        )
-    }
-
-    private static func nanoseconds(_ time: timespec) -> Int64 {
-        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        return FileIdentity(status)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {

@@ -142,6 +142,8 @@ package final class FetchPlan: Sendable {
     package let ifRange: String?
     /// Whether the caller's conditions are sent.
     package let isConditional: Bool
+    /// The fields that make it conditional on another version than that of an existing file.
+    package let condition: [(String, String)]
     /// The held bytes that the response repeats; they are read before the request is sent.
     package let overlap: ByteRange?
     /// Whether the exchanges closed before must be closed first: some servers limit connections.
@@ -153,6 +155,7 @@ package final class FetchPlan: Sendable {
         range: String?,
         ifRange: String?,
         overlap: ByteRange?,
+        condition: [(String, String)] = [],
         waitsForClosing: Bool
     ) {
         self.number = request.number
@@ -167,6 +170,7 @@ package final class FetchPlan: Sendable {
         self.range = range
         self.ifRange = ifRange
         self.isConditional = request.isConditional
+        self.condition = condition
         self.overlap = overlap
         self.waitsForClosing = waitsForClosing
     }

@@ -64,6 +64,7 @@ extension DownloadMachine {
             }
         return CommitOptions(
             overwrite: self.name.overwrites,
+            replaces: self.name.overwrites ? self.name.replaceable : nil,
             modified: facts?.lastModified.flatMap { HTTPDate.parse($0) },
             recorded: recorded,
             mark: self.terms.mark,
@@ -128,7 +129,7 @@ extension DownloadMachine {
         // A digest would have to be computed of the existing file.
         guard let existing = survey.existing, existing.isRegular, self.terms.expected.isEmpty,
             let facts = committing.facts?.value, self.isCurrent(existing, facts)
-        else { return self.reserveNextName() }
+        else { return self.useNextName("another program has changed or created it meanwhile") }
         self.discardOlder()
         self.complete(
             committing,

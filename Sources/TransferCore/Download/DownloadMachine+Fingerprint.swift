@@ -12,6 +12,8 @@ extension DownloadMachine {
         hasher.combine(self.name.isGivenByUser)
         hasher.combine(self.name.rule)
         hasher.combine(self.name.overwrites)
+        hasher.combine(self.name.replaceable)
+        hasher.combine(self.name.revalidates)
         hasher.combine(self.name.isDiverted)
         hasher.combine(self.requests.count)
         for request in self.requests { request.combine(into: &hasher) }

@@ -10,7 +10,8 @@ extension DownloadMachine {
             asksForWhole: self.terms.asksForWhole,
             mark: self.terms.mark,
             hasDigests: !self.terms.expected.isEmpty,
-            sources: self.terms.sources
+            sources: self.terms.sources,
+            replaceable: self.name.replaceable
         )
     }
 
@@ -44,6 +45,12 @@ extension DownloadMachine {
     mutating func reserveNextName() {
         guard self.mayLookAgain() else { return }
         self.emit(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
+    }
+
+    /// Uses another name, as the user wishes.
+    private mutating func useRequestedName(_ reason: String) {
+        self.warn("\(self.name.target.name): \(reason); using another name")
+        self.reserveNextName()
     }
 
     /// Uses another name; fails if the name must be exact.
@@ -93,7 +100,8 @@ extension DownloadMachine {
     /// The files under the name were surveyed.
     package mutating func surveyed(_ survey: FileSurvey, _ now: Int64) -> [DownloadAction] {
         switch self.phase {
-        case .locating(.surveying): self.act(self.existingFiles.step(survey, self.name.target), now)
+        case .locating(.surveying):
+            self.act(self.existingFiles.step(survey, self.name.target), on: survey.existing, now)
         case .opening(.naming(let pending)): self.surveyed(survey, for: pending, now)
         case .opening(.creating): self.surveyedConflict(survey)
         case .committing(let committing): self.surveyedDuplicate(survey, committing, now)
@@ -102,14 +110,15 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
-    private mutating func act(_ step: ExistingFiles.Step, _ now: Int64) {
+    private mutating func act(_ step: ExistingFiles.Step, on existing: ExistingFile?, _ now: Int64) {
         switch step {
         case .nextName(let reason): self.useNextName(reason)
+        case .requestedName(let reason): self.useRequestedName(reason)
         case .fetch(let overwrites):
-            self.name.overwrites = overwrites
+            self.mayReplace(overwrites ? existing : nil)
             self.launchFirst(.fetch, now)
         case .resume(let isForeign, let overwrites):
-            self.name.overwrites = overwrites
+            self.mayReplace(overwrites ? existing : nil)
             self.openPartial(isForeign: isForeign)
         case .resumeUnpaired: self.openPartial(isForeign: true, claiming: true)
         case .continueExisting(let existing, let overwrites):
@@ -119,6 +128,11 @@ extension DownloadMachine {
             self.existing = Boxed(existing)
             self.phase = .locating(.examining(existing))
             self.launchFirst(.examine(byGET: false), now)
+        case .revalidate(let existing):
+            self.existing = Boxed(existing)
+            self.mayReplace(existing)
+            self.name.revalidates = true
+            self.launchFirst(.fetch, now)
         case .compareDigests(let existing, let overwrites):
             self.name.overwrites = overwrites
             self.phase = .locating(.comparingDigests(existing))
@@ -128,6 +142,28 @@ extension DownloadMachine {
             self.skip(size: existing?.size ?? 0, now)
         case .skip(let existing): self.skip(size: existing.size, now)
         case .wait: self.awaitOther()
+        case .fail(let failure): self.end(.failed(failure))
+        }
+    }
+
+    /// Sets the file that the commit replaces: no other one unless the user has asked for it.
+    private mutating func mayReplace(_ existing: ExistingFile?) {
+        self.name.overwrites = existing != nil
+        self.name.replaceable = self.name.rule == .auto || self.name.rule == .update ? existing?.file : nil
+    }
+
+    /// Performs what follows a comparison that does not show that the existing file is the server's.
+    mutating func replaceOrRefuse(_ existing: ExistingFile, _ difference: ExistingFiles.Difference) {
+        self.existing = nil
+        self.name.revalidates = false
+        switch difference {
+        case .replace:
+            // It is surveyed again: there may be a part of its successor.
+            self.name.replaceable = existing.file
+            if self.mayLookAgain() { self.survey() }
+        case .nextName:
+            self.phase = .locating(.surveying)
+            self.reserveNextName()
         case .fail(let failure): self.end(.failed(failure))
         }
     }
@@ -161,6 +197,7 @@ extension DownloadMachine {
             case .wait: self.awaitOtherAfterResponse()
             case .fail(let failure): self.end(.failed(failure))
             case .nextName(let reason): self.useNextName(reason)
+            case .requestedName(let reason): self.useRequestedName(reason)
             case let step: preconditionFailure("\(step) does not follow a file in use")
             }
         case .foreign(let reason), .unpaired(_, let reason): self.useNextName(reason)
@@ -176,8 +213,7 @@ extension DownloadMachine {
         } else if self.name.rule == .resume {
             self.continueExisting(existing, now)
         } else {
-            self.phase = .locating(.surveying)
-            self.reserveNextName()
+            self.replaceOrRefuse(existing, self.existingFiles.wrongDigest(of: existing, self.name.target))
         }
         return self.takeActions()
     }
@@ -200,7 +236,7 @@ extension DownloadMachine {
     static var existingOverlap: Int64 { 256 << 10 }
 
     /// Finishes without fetching: the file already exists.
-    mutating func skip(size: Int64, verified: Bool = false, _ now: Int64) {
+    mutating func skip(size: Int64, verified: Bool = false, isUnchanged: Bool = false, _ now: Int64) {
         var completion = TransferCompletion(
             path: self.name.path,
             bytes: size,
@@ -209,6 +245,7 @@ extension DownloadMachine {
             skipped: true
         )
         completion.verified = verified
+        completion.unchanged = isUnchanged || verified && self.name.rule == .update
         if verified { completion.consistency = .digest }
         self.end(.finished(completion))
     }
@@ -327,6 +364,9 @@ extension DownloadMachine {
     mutating func relocate(_ base: String?, _ pending: Opening.Pending) {
         self.phase = .opening(.naming(pending))
         guard let base else { return self.emit(.survey(self.name.target)) }
+        // Another file has this name than that which was compared.
+        if self.name.rule == .update { self.mayReplace(nil) }
+        self.name.revalidates = false
         if base != self.name.base {
             self.name.base = base
             self.noteReplacedName()
@@ -337,51 +377,24 @@ extension DownloadMachine {
 
     private mutating func surveyed(_ survey: FileSurvey, for pending: Opening.Pending, _ now: Int64) {
         guard let index = self.index(of: pending.request) else { return }
-        let step = self.existingFiles.step(survey, self.name.target) { self.isCurrent($0, pending.head) }
+        let step = self.existingFiles.step(survey, self.name.target) { self.freshness(of: $0, pending.head) }
         switch step {
-        case .nextName(let reason):
-            if !reason.isEmpty { self.warn("\(self.name.target.name): \(reason); using another name") }
-            self.reserveNextName()
+        case .nextName(let reason): self.useNextName(reason)
+        case .requestedName(let reason): self.useRequestedName(reason)
         case .fetch(let overwrites):
-            if overwrites { self.name.overwrites = true }
+            if overwrites { self.mayReplace(survey.existing) }
             self.createFile(pending, now)
         case .resume:
             // Continuing the partial file needs a range request.
             self.retire(index, keepsSlot: true)
             self.openPartial(isForeign: false)
+        case .skip(let existing) where self.name.rule == .update:
+            self.keep(existing, self.freshness(of: existing, pending.head), now)
         case .skip(let existing): self.skip(size: existing.size, now)
         case .wait: self.awaitOtherAfterResponse()
         case .fail(let failure): self.end(.failed(failure))
-        case .resumeUnpaired, .continueExisting, .examine, .compareDigests, .replayedCommit:
+        case .resumeUnpaired, .continueExisting, .examine, .revalidate, .compareDigests, .replayedCommit:
             preconditionFailure("\(step) does not follow a survey of a proposed name")
         }
-    }
-
-    /// Whether an existing file is the representation that a response carries.
-    func isCurrent(_ existing: ExistingFile, _ head: ResponseHead) -> Bool {
-        let length: Int64? =
-            if case .length(let length) = head.framing { length } else {
-                head.fields["Content-Length"].flatMap { Int64($0) }
-            }
-        return self.isCurrent(
-            existing,
-            ResourceFacts(url: "", length: length, fields: head.fields, received: self.wallNow)
-        )
-    }
-
-    /// Whether an existing file is the representation that a response describes.
-    func isCurrent(_ existing: ExistingFile, _ response: ResourceFacts) -> Bool {
-        let recorded = existing.recorded.map { recorded in
-            ResourceFacts(
-                url: "",
-                length: existing.size,
-                entityTag: recorded.entityTag,
-                lastModified: recorded.lastModified,
-                date: recorded.date,
-                contentEncoding: response.contentEncoding
-            )
-        }
-        let file = VersionJudge.FinishedFile(size: existing.size, modified: existing.modified, recorded: recorded)
-        return VersionJudge.isCurrent(file, response)
     }
 }

@@ -26,6 +26,7 @@ extension DownloadMachine {
             part: part
         )
         if let base = self.proposedName(head, self.requests[index].url) { return self.relocate(base, pending) }
+        if self.keepsExisting(head, now) { return }
         self.createFile(pending, now)
     }
 

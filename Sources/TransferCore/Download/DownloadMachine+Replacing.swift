@@ -244,7 +244,7 @@ extension DownloadMachine {
     private mutating func decline(_ index: Int, _ reason: String, _ fetching: Fetching) {
         let refusal =
             "\(self.name.path).part, started from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
-        if self.name.isGivenByUser {
+        if self.name.isGivenByUser || self.existingFiles.keepsName {
             let failure = TransferFailure(
                 .cannotResume,
                 refusal,

@@ -95,7 +95,10 @@ extension DownloadMachine {
         {
             request.range = 0..<Int64.max
         }
-        if request.range == nil { request.isConditional = request.isFetch && self.terms.isConditional }
+        let condition = request.range == nil && request.isFetch ? self.revalidation : []
+        if request.range == nil {
+            request.isConditional = request.isFetch && self.terms.isConditional || !condition.isEmpty
+        }
         let part = request.range.map { self.part($0, of: &request) }
         // It is sent again only after a response that refused it.
         if !self.mayRepeat(self.method(of: request)) { self.hasSentUnrepeatable = false }
@@ -105,6 +108,7 @@ extension DownloadMachine {
             range: part?.range,
             ifRange: part?.ifRange,
             overlap: part?.overlap,
+            condition: condition,
             waitsForClosing: afterClosing
         )
     }

@@ -67,7 +67,14 @@ extension DownloadMachine {
     ) {
         switch verdict {
         case .redirect: break
-        case .notModified: self.drain(index, head, then: .notModified, now)
+        case .notModified:
+            let facts = ResourceFacts(
+                url: "",
+                length: head.fields["Content-Length"].flatMap { Int64($0) },
+                fields: head.fields,
+                received: self.wallNow
+            )
+            self.drain(index, head, then: .notModified(Boxed(facts)), now)
         case .failed(let failure): self.drain(index, head, then: .fail(failure), now)
         case .whole(let length): self.askForDecision(index, head, length, verdict, now)
         case .range(_, let total), .firstPart(_, let total):
@@ -119,16 +126,18 @@ extension DownloadMachine {
     ) {
         switch verdict {
         case .whole:
-            let isCurrent = self.existing.map { self.isCurrent($0.value, head) } ?? false
-            self.drain(index, head, then: .examined(agrees: isCurrent), now)
+            let freshness = self.existing.map { self.freshness(of: $0.value, head) } ?? .different
+            self.drain(index, head, then: .examined(freshness), now)
         case .failed(let failure):
             if failure.isRetryable { return self.drain(index, head, then: .fail(failure), now) }
             // Some servers refuse HEAD, and a signed URL is valid for one method only.
-            let repeatsByGET = !byGET && self.terms.method == "GET"
-            self.drain(index, head, then: repeatsByGET ? .examineByGET : .examined(agrees: false), now)
+            if !byGET, self.terms.method == "GET" { return self.drain(index, head, then: .examineByGET, now) }
+            // No other name is used: the failure of the comparison is that of the file.
+            let fails = self.existingFiles.keepsName
+            self.drain(index, head, then: fails ? .fail(failure) : .examined(.different), now)
         case .redirect, .range, .firstPart, .preconditionFailed, .otherStart, .malformedRange, .multipart,
             .notSatisfiable, .notModified:
-            self.drain(index, head, then: .examined(agrees: false), now)
+            self.drain(index, head, then: .examined(.different), now)
         }
     }
 
@@ -315,30 +324,9 @@ extension DownloadMachine {
                 FetchRequest.Successor(url: request.url, purpose: .examine(byGET: true)),
                 now
             )
-        case .notModified: self.notModified(now)
-        case .examined(let agrees): self.examined(index, agrees: agrees, now)
+        case .notModified(let facts): self.notModified(index, facts.value, now)
+        case .examined(let freshness): self.examined(index, freshness, now)
         }
-    }
-
-    private mutating func examined(_ index: Int, agrees: Bool, _ now: Int64) {
-        self.retire(index, keepsSlot: true)
-        if agrees { return self.skip(size: self.existing?.size ?? 0, now) }
-        self.note("\(self.name.target.name) exists and is not known to be the server's file; using another name")
-        self.phase = .locating(.surveying)
-        self.reserveNextName()
-    }
-
-    /// Finishes a conditional request whose response is 304: the caller's copy is current.
-    private mutating func notModified(_ now: Int64) {
-        var completion = TransferCompletion(
-            path: self.name.path,
-            bytes: 0,
-            received: 0,
-            duration: .nanoseconds(now - self.startedAt),
-            skipped: true
-        )
-        completion.notModified = true
-        self.end(.finished(completion))
     }
 
     mutating func report(_ head: ResponseHead, _ expected: Int64?) {

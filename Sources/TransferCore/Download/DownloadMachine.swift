@@ -42,6 +42,10 @@ package struct DownloadMachine: ~Copyable, Sendable {
         var rule: IfExistsRule
         /// Whether an existing file is replaced.
         var overwrites = false
+        /// The only file that is replaced, unless the user has asked for any to be.
+        var replaceable: FileIdentity?
+        /// Whether requests for the whole are conditional on another version than that of the existing file.
+        var revalidates = false
         /// Whether the body was diverted from memory to a file, whose name has not been surveyed yet.
         var isDiverted = false
         /// The number of surveys that led to another one, or to another name.

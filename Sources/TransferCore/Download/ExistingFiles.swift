@@ -10,7 +10,7 @@ package struct ExistingFiles: Sendable {
     package var ifRunning: IfRunningRule
     /// Whether the user chose the name.
     package var isNamedByUser: Bool
-    /// Whether no other name may be used.
+    /// Whether no other name may be used, unless ``ifRunning`` permits it.
     package var isExact: Bool
     /// Whether parts of the resource may be requested and compared.
     package var asksForWhole: Bool
@@ -20,10 +20,14 @@ package struct ExistingFiles: Sendable {
     package var hasDigests: Bool
     /// The transfer's URLs, without user information.
     package var sources: [HTTPURL]
+    /// The file that may be replaced, because it was compared and is wrong or outdated; `nil` for none.
+    package var replaceable: FileIdentity?
 
     /// The step that follows a survey.
     package enum Step: Sendable {
         case nextName(reason: String)
+        /// Use the next name although the name must be exact: the user has chosen so (`--if-running rename`).
+        case requestedName(reason: String)
         /// Fetch the file; replace an existing one if `overwrites`.
         case fetch(overwrites: Bool)
         /// Resume the partial file; it is of another URL if `isForeign`.
@@ -34,6 +38,8 @@ package struct ExistingFiles: Sendable {
         case continueExisting(ExistingFile, overwrites: Bool)
         /// Compare the finished file with the server's by its validators.
         case examine(ExistingFile)
+        /// Request the file on condition that the server has another version than the finished one.
+        case revalidate(ExistingFile)
         /// Compare the finished file's digests; if they differ, continue a copy of it or use another name.
         case compareDigests(ExistingFile, overwrites: Bool)
         /// An interrupted commit has already given the file its name: delete the rest of the partial file.
@@ -74,23 +80,23 @@ package struct ExistingFiles: Sendable {
         }
         guard let existing = survey.existing else { return .fetch(overwrites: false) }
         if let mark, existing.mark == mark { return .skip(existing) }
-        if existing.hasControlFile, self.rule == .auto || self.rule == .resume {
+        if existing.hasControlFile, self.rule == .auto || self.rule == .resume || self.rule == .update {
             return .nextName(reason: "\(target.name).aria2 shows that it is an unfinished download of aria2")
         }
         let canReplace = existing.isRegular
-        switch self.rule {
+        let mayReplace = self.replaceable.map { $0.matches(existing.file) } ?? false
+        switch mayReplace ? .overwrite : self.rule {
         case .skip: return .skip(existing)
         case .fail: return .fail(self.exists(target))
         case .rename: return .nextName(reason: "")
         case .overwrite:
-            guard canReplace else {
-                return .fail(TransferFailure(.fileExists, "\(target.path) exists and is not a regular file"))
-            }
+            guard canReplace else { return .fail(self.isNoFile(target)) }
             if case .ours = survey.partial, self.asksForWhole {
                 return .resume(isForeign: isForeign, overwrites: true)
             }
             return .fetch(overwrites: true)
         case .resume:
+            if !canReplace, self.isExact { return .fail(self.isNoFile(target)) }
             guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be continued") }
             // Only the file whose copy an earlier run continued is overwritten: not one that has taken its name since, and
             // not if another version has replaced the copy.
@@ -99,8 +105,14 @@ package struct ExistingFiles: Sendable {
             return self.hasDigests
                 ? .compareDigests(existing, overwrites: true) : .continueExisting(existing, overwrites: true)
         case .auto:
+            if !canReplace, self.isExact { return .fail(self.isNoFile(target)) }
             guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be compared") }
             return self.hasDigests ? .compareDigests(existing, overwrites: false) : .examine(existing)
+        case .update:
+            guard canReplace else { return .fail(self.isNoFile(target)) }
+            guard self.asksForWhole else { return .fail(self.differs(target, "it cannot be compared")) }
+            if case .ours = survey.partial { return .resume(isForeign: isForeign, overwrites: true) }
+            return self.hasDigests ? .compareDigests(existing, overwrites: true) : .revalidate(existing)
         }
     }
 
@@ -122,7 +134,7 @@ package struct ExistingFiles: Sendable {
     /// - Parameters:
     ///   - facts: The facts in its journal, if they can be read.
     ///   - target: The file.
-    /// - Returns: The step: `wait`, `nextName` or `fail`.
+    /// - Returns: The step: `wait`, `nextName`, `requestedName` or `fail`.
     package func step(running facts: ResourceFacts?, _ target: FileTarget) -> Step {
         guard let facts else { return .nextName(reason: "another process has locked its partial file") }
         guard self.isOurs(facts) || self.mayContinue(facts) else {
@@ -130,7 +142,7 @@ package struct ExistingFiles: Sendable {
         }
         switch self.ifRunning {
         case .wait: return .wait
-        case .rename: return .nextName(reason: "another process is downloading it")
+        case .rename: return .requestedName(reason: "another process is downloading it")
         case .fail:
             return .fail(
                 TransferFailure(
@@ -165,12 +177,12 @@ package struct ExistingFiles: Sendable {
     /// - Parameters:
     ///   - survey: The files under that name.
     ///   - target: The name.
-    ///   - isCurrent: Whether the existing file has the content of the response.
+    ///   - freshness: How the existing file relates to the response.
     /// - Returns: The step; never one that requires a request before the response is accepted.
     package func step(
         _ survey: FileSurvey,
         _ target: FileTarget,
-        isCurrent: (ExistingFile) -> Bool
+        freshness: (ExistingFile) -> VersionJudge.Freshness
     ) -> Step {
         if let step = self.step(owner: survey.owner, target) { return step }
         if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil, self.isOurs(facts)
@@ -187,8 +199,10 @@ package struct ExistingFiles: Sendable {
         case .skip: return .skip(existing)
         case .fail: return .fail(self.exists(target))
         case .overwrite where existing.isRegular: return .fetch(overwrites: true)
-        case .auto where existing.isRegular && !existing.hasControlFile && isCurrent(existing): return .skip(existing)
-        case .auto, .rename, .resume, .overwrite: return .nextName(reason: "")
+        case .auto where existing.isRegular && !existing.hasControlFile && freshness(existing) == .current: return .skip(existing)
+        case .update where existing.isRegular && !existing.hasControlFile:
+            return freshness(existing) == .different ? .fetch(overwrites: true) : .skip(existing)
+        case .auto, .rename, .resume, .overwrite, .update: return .nextName(reason: "")
         }
     }
 
@@ -211,11 +225,55 @@ package struct ExistingFiles: Sendable {
     package func collision(overwrites: Bool) -> Collision {
         if self.rule == .fail { return .fail }
         if self.rule == .overwrite, self.isExact, !overwrites { return .overwrite }
-        if self.isExact { return .fail }
-        return self.rule == .auto && self.asksForWhole ? .compare : .nextName
+        if self.rule == .auto || self.rule == .update, self.asksForWhole { return .compare }
+        return self.keepsName ? .fail : .nextName
+    }
+
+    // MARK: Names that must be exact
+
+    /// Whether a file that is in the way fails the transfer, instead of getting it a number.
+    var keepsName: Bool { self.isExact || self.rule == .update }
+
+    /// What follows a comparison that does not show that the existing file is the server's.
+    package enum Difference: Sendable {
+        case nextName
+        /// Replace the file, if it is still the one that was compared.
+        case replace
+        case fail(TransferFailure)
+    }
+
+    /// Decides about an existing file whose digest is not the expected one.
+    ///
+    /// A name that must be exact is that of a file of Martlet's own if the record of its version still fits its size and
+    /// modification time (`ExistingFile.recorded`): nothing of the user's is lost with it.
+    package func wrongDigest(of existing: ExistingFile, _ target: FileTarget) -> Difference {
+        if self.rule == .update || self.rule == .overwrite { return .replace }
+        guard self.isExact else { return .nextName }
+        if existing.recorded != nil { return .replace }
+        return .fail(self.differs(target, "its digest is not the expected one"))
+    }
+
+    /// Decides about an existing file that nothing shows to be the server's.
+    package func unknownVersion(_ target: FileTarget) -> Difference {
+        if self.rule == .update { return .replace }
+        return self.isExact ? .fail(self.differs(target, "it is not known to be the server's file")) : .nextName
     }
 
     // MARK: Failures
+
+    private func isNoFile(_ target: FileTarget) -> TransferFailure {
+        TransferFailure(.fileExists, "\(target.path) exists and is not a regular file", remedy: "choose another name")
+    }
+
+    /// The failure because of an existing file that is neither the server's nor may be replaced.
+    private func differs(_ target: FileTarget, _ reason: String) -> TransferFailure {
+        TransferFailure(
+            .fileExists,
+            "\(target.path) exists, and \(reason)",
+            remedy: "choose another name",
+            setting: .existingFiles
+        )
+    }
 
     private func exists(_ target: FileTarget) -> TransferFailure {
         TransferFailure(.fileExists, "\(target.path) exists", remedy: "move it away", setting: .existingFiles)
@@ -223,11 +281,12 @@ package struct ExistingFiles: Sendable {
 
     /// The failure of a transfer whose exact name is taken, or `nil` if it may use another name.
     package func nameIsNotFree(_ target: FileTarget, _ reason: String) -> TransferFailure? {
-        guard self.isExact else { return nil }
+        guard self.keepsName else { return nil }
         return TransferFailure(
             .fileExists,
-            "\(target.path) cannot be written" + (reason.isEmpty ? "" : ": \(reason)"),
-            remedy: "move the existing file away, or choose another name"
+            "\(target.path) cannot be written: " + (reason.isEmpty ? "another file has this name" : reason),
+            remedy: "move the existing file away, or choose another name",
+            setting: .existingFiles
         )
     }
 }

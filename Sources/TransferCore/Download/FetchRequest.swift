@@ -42,9 +42,9 @@ struct FetchRequest: Sendable {
         case `repeat`
         /// Repeat the request for a range.
         case repeatInRanges
-        case notModified
+        case notModified(Boxed<ResourceFacts>)
         case examineByGET
-        case examined(agrees: Bool)
+        case examined(VersionJudge.Freshness)
     }
 
     /// The request that replaces one.

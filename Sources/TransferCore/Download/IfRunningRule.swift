@@ -13,7 +13,7 @@ package enum IfRunningRule: String, Sendable, CaseIterable {
         switch rule {
         case .rename: self = .rename
         case .fail: self = .fail
-        case .auto, .skip, .resume, .overwrite: self = .wait
+        case .auto, .update, .skip, .resume, .overwrite: self = .wait
         }
     }
 }

@@ -15,6 +15,8 @@ public struct TransferCompletion: Sendable {
     public var skipped: Bool
     /// Whether the server responded to a conditional request that the file has not changed (304); nothing was fetched.
     public var notModified = false
+    /// Whether the existing file was compared, for an update or an upload, and is the server's.
+    public var unchanged = false
     /// Whether the server's framing confirmed the length; false if only the end of the connection determined it.
     public var verifiedLength: Bool
     /// Whether the bytes were compared with a digest of the whole, from the caller or the server.

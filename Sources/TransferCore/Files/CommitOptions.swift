@@ -3,6 +3,10 @@
 public struct CommitOptions: Sendable {
     /// Whether to replace a file that has the final name.
     public var overwrite: Bool
+    /// The only file that may be replaced; `nil` if any may be.
+    ///
+    /// Another one fails the commit with `exists`.
+    public var replaces: FileIdentity?
     /// The modification time to set, seconds since 1970, or `nil`.
     public var modified: Int64?
     /// The validators to store with the file, or `nil` if there are none.
@@ -31,6 +35,7 @@ public struct CommitOptions: Sendable {
     /// Creates options.
     public init(
         overwrite: Bool = false,
+        replaces: FileIdentity? = nil,
         modified: Int64? = nil,
         recorded: RecordedVersion? = nil,
         mark: String? = nil,
@@ -40,6 +45,7 @@ public struct CommitOptions: Sendable {
         keepBad: Bool = true
     ) {
         self.overwrite = overwrite
+        self.replaces = replaces
         self.modified = modified
         self.recorded = recorded
         self.mark = mark

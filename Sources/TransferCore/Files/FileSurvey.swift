@@ -31,17 +31,28 @@ public struct ExistingFile: Sendable {
     public var hasControlFile = false
     /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
     public var mark: String?
+    /// The attributes that show whether it is still the same file, unchanged.
+    package var file: FileIdentity
 
     /// Size and modification time, which tell the file from another one that takes its name.
     package var identity: String { "\(self.size) \(self.modified)" }
 
     /// Creates the description of a file.
-    public init(isRegular: Bool, size: Int64, modified: Int64, recorded: RecordedVersion? = nil, mark: String? = nil) {
+    public init(
+        isRegular: Bool,
+        size: Int64,
+        modified: Int64,
+        recorded: RecordedVersion? = nil,
+        mark: String? = nil,
+        file: FileIdentity? = nil
+    ) {
         self.isRegular = isRegular
         self.size = size
         self.modified = modified
         self.recorded = recorded
         self.mark = mark
+        let nanoseconds = modified.multipliedReportingOverflow(by: 1_000_000_000).partialValue
+        self.file = file ?? FileIdentity(size: size, modified: nanoseconds, changed: nil, device: 0, inode: 0)
     }
 }
 

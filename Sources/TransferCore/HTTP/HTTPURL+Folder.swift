@@ -12,7 +12,12 @@ extension HTTPURL {
     /// - Parameter name: The name, of which all but the unreserved characters of RFC 3986 is percent-encoded.
     /// - Returns: The URL in normal form.
     /// - Throws: ``HTTPURLError`` if it is too long.
-    package func entry(_ name: String) throws(HTTPURLError) -> HTTPURL {
+    package func entry(_ name: String) throws(HTTPURLError) -> HTTPURL { try self.appending(name, end: "") }
+
+    /// The URL of a folder in this folder; see ``entry(_:)``.
+    package func folder(_ name: String) throws(HTTPURLError) -> HTTPURL { try self.appending(name, end: "/") }
+
+    private func appending(_ name: String, end: String) throws(HTTPURLError) -> HTTPURL {
         precondition(self.isFolder && name != "" && name != "." && name != "..", "a file in a folder has a name")
         var bytes: [UInt8] = []
         bytes.reserveCapacity(self.text.utf8.count + name.utf8.count + 32)
@@ -23,6 +28,7 @@ extension HTTPURL {
             default: PercentEncoding.append(byte, to: &bytes)
             }
         }
+        bytes.append(end)
         guard bytes.count <= URLParser.longest else {
             throw HTTPURLError(.tooLong, at: bytes, "the URL is longer than \(URLParser.longest) bytes; shorten it")
         }

@@ -110,6 +110,9 @@ extension UploadMachine {
         case 404: failure.remedy = "check the URL: its resource must accept content"
         case 405: failure.remedy = "this URL does not accept \(self.plan.method); try another method"
         case 409: failure.remedy = "the folder may be missing, or the name may be taken"
+        case 412:
+            failure.remedy =
+                "the file at the server is not in the state that the request asks for; send it without condition"
         case 413: failure.code = .tooLarge
         case 507:
             failure.code = .noSpace
@@ -231,9 +234,10 @@ extension UploadMachine {
         let digest = DigestFields.representation(head.fields).first { $0.algorithm == .sha256 }
         let length = head.fields["Content-Length"].flatMap { Int64($0) }
         guard head.status == 200, let digest, length == self.length else {
-            return self.drain(exchange, head, then: .fail(refusal))
+            let isOther = head.status == 200 && length.map { $0 != self.length } ?? false
+            return self.drain(exchange, head, then: .fail(isOther ? refusal.ofOtherFile : refusal))
         }
-        return self.drain(exchange, head, then: .match(digest, refusal: refusal))
+        return self.drain(exchange, head, then: .match(digest, refusal: refusal.ofOtherFile))
     }
 
     // MARK: Bodies
@@ -373,5 +377,17 @@ extension UploadMachine {
             1...200 ~= line.count, !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { return "" }
         return ": \(line)"
+    }
+}
+
+extension TransferFailure {
+    /// The refusal of an upload by a server that has another file of this name.
+    fileprivate var ofOtherFile: TransferFailure {
+        var failure = self
+        failure.code = .fileExists
+        failure.remedy =
+            "the server has another file of this name: choose another name in the URL, delete it there, or let the server "
+            + "replace files ('martlet serve --overwrite')"
+        return failure
     }
 }

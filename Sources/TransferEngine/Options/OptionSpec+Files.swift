@@ -25,6 +25,7 @@ extension OptionSpec<String> {
             letters: "o",
             .file("name"),
             "File name, device or named pipe, or '-' for standard output; for one URL only.",
+            details: "The name is never changed: another file with it is an error, unless --if-exists permits more.",
             stored: "out"
         )
     }
@@ -53,8 +54,9 @@ extension OptionSpec<IfExistsRule> {
             "What to do if the file already exists.",
             standard: "auto",
             details: """
-                One of auto, skip, resume, rename, overwrite and fail. auto skips a file equal to the server's, \
-                resumes one that martlet started, and otherwise adds a number to the name.
+                One of auto, update, skip, resume, rename, overwrite and fail. auto skips a file equal to the server's, \
+                resumes one that martlet started, and otherwise adds a number to a name that the server or the URL \
+                chose; a name given with -o or out= fails with status 13. update is --timestamping.
                 """,
             stored: "if-exists"
         ) {
@@ -103,7 +105,39 @@ extension OptionSpec<DigestAlgorithm> {
     }
 }
 
+extension OptionSpec<String> {
+    /// The list of the digests of all files.
+    package static var checksumsFrom: Self {
+        Self(
+            "checksums-from",
+            .file("list"),
+            "Verify every file by its line in a list of digests: SHA256SUMS, MD5SUMS and their like.",
+            details: """
+                A file, '-' for standard input, or a URL, which is fetched first. The lines are those of sha256sum or \
+                of BSD's sha256. A file is looked up by its name and by the path of its URL; one without a line fails \
+                before its transfer, unless a checksum= line of the input file gives its digest.
+                """
+        )
+    }
+}
+
 extension OptionSpec<Bool> {
+    /// Whether existing files are replaced by other versions only.
+    package static var timestamping: Self {
+        Self(
+            "timestamping",
+            letters: "N",
+            .flag,
+            "Fetch a file only if the server has another version; replace it once the new one is complete.",
+            details: """
+                One conditional request per file, with the entity tag or the Last-Modified that martlet stored with it, \
+                else with its modification time. The same as --if-exists update.
+                """
+        ) {
+            if $1 { $0.ifExists = .update }
+        }
+    }
+
     /// Whether a file that fails its digest is deleted.
     package static var deleteBad: Self {
         Self(

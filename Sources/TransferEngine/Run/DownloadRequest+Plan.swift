@@ -42,7 +42,9 @@ extension DownloadRequest {
         self.options.addCookies(to: &fields, for: plan.url)
         Self.complete(&fields, range: plan.range, ifRange: plan.ifRange)
         if plan.isConditional {
-            for (name, value) in self.conditions { fields.append(name, value) }
+            for (name, value) in plan.condition + self.conditions where !fields.contains(name) {
+                fields.append(name, value)
+            }
         }
         return fields
     }

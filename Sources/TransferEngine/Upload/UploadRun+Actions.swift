@@ -259,6 +259,7 @@ extension RunOutcome {
             completion.status = figures.status
             completion.link = figures.link
             completion.skipped = figures.wasPresent
+            completion.unchanged = figures.wasPresent
             self = .finished(completion)
         }
     }

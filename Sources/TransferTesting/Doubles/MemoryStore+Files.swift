@@ -33,6 +33,11 @@ extension MemoryStore {
         {
             throw StorageError(.exists, "\(target.path) exists; choose another name or overwrite it")
         }
+        if let replaceable = options.replaces, let existing = state.files[target.path],
+            !Self.description(of: existing).file.matches(replaceable)
+        {
+            throw StorageError(.exists, "\(target.path) has changed; choose another name or overwrite it")
+        }
         let file = File(bytes, modified: options.modified ?? 0, recorded: options.recorded, mark: options.mark)
         if case .grouped = options.durability {
             state.grouped.append((target.path, file))

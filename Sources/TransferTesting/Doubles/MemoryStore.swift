@@ -174,15 +174,7 @@ public final class MemoryStore: FileStore {
             }
             if state.isEveryNameForeign { return FileSurvey(existing: nil, partial: .foreign("another program's")) }
             let existing = state.files[target.path]
-                .map { file in
-                    ExistingFile(
-                        isRegular: file.isRegular,
-                        size: Int64(file.bytes.count),
-                        modified: file.modified,
-                        recorded: file.recorded,
-                        mark: file.mark
-                    )
-                }
+                .map { Self.description(of: $0) }
             guard let partial = state.partials[target.path] else {
                 return FileSurvey(existing: existing, partial: .none)
             }
@@ -300,6 +292,17 @@ public final class MemoryStore: FileStore {
 
     /// Lets another program create a file right before the group that contains this path gets its names.
     public func takeAtFlush(_ path: String, _ file: File) { self.state.withLock { $0.takenAtFlush[path] = file } }
+
+    /// What a survey says about a finished file.
+    static func description(of file: File) -> ExistingFile {
+        ExistingFile(
+            isRegular: file.isRegular,
+            size: Int64(file.bytes.count),
+            modified: file.modified,
+            recorded: file.recorded,
+            mark: file.mark
+        )
+    }
 
     private func existing(_ target: FileTarget) throws(StorageError) -> File {
         guard let file = self.state.withLock({ $0.files[target.path] }) else {

@@ -73,6 +73,9 @@ final class Command: @unchecked Sendable {
             let id = try self.engine.add(request)
             self.jobs[id] = job
             self.ids[job] = id
+        } catch let error as EngineError where error.code == .nameTaken && self.additions[job, default: 0] > 0 {
+            // Another job has taken the name while this one had failed.
+            self.life.result.count("names taken")
         } catch {
             self.life.result.fail("job \(job) cannot be added: \(error)")
         }

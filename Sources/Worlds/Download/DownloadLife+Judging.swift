@@ -111,6 +111,11 @@ extension DownloadLife {
             self.result.fail("\(completion.path) was fetched, and has no consistency")
         }
         let isOther = !self.hands.isEmpty || self.twinDelay != nil || self.powerLosses > 0 || site.kind == .again
+        // A name that the user gave gets a number only with `--if-exists rename` or `--if-running rename`.
+        let mayNumber = self.wishes.options.ifExists == .rename || self.wishes.options.ifRunning == .rename
+        if job.isExact, !mayNumber, !completion.path.hasSuffix("/\(job.expectedName)") {
+            self.result.fail("\(completion.path) is not \(job.expectedName), which the user asked for")
+        }
         // After a kill right behind the commit, weak validators, or a hidden length, do not show that the file is the
         // server's; nor do strong ones that were not recorded with it.
         // Without both ways to give a name in one step, a kill can leave a journal with a second name.
@@ -185,6 +190,7 @@ extension DownloadLife {
             let mayReplace =
                 self.wishes.options.ifExists == .resume && self.hands.ofResource.contains(path)
                 || self.wishes.options.ifExists == .overwrite && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
+                || self.wishes.options.ifExists == .update && self.mayUpdate(path)
             // With a digest, a partial file that does not belong to its journal is tried, and set aside if it is wrong.
             let isTried = path.hasSuffix(".part") && self.wishes.jobs.contains { $0.checksum != nil }
             if !mayReplace, !isTried, self.disk.contents(path) != bytes {
@@ -208,6 +214,12 @@ extension DownloadLife {
                 self.result.fail("\(name) is left although everything is finished")
             }
         }
+    }
+
+    /// Whether an update may replace a file of another program: one that it has found, not one that took the name later.
+    private func mayUpdate(_ path: String) -> Bool {
+        let isLate = self.hands.late.contains(path) && self.runs == 1 && self.wishes.additions == 0
+        return !isLate && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
     }
 
     // MARK: Failures
@@ -262,6 +274,7 @@ extension DownloadLife {
         case .fileExists:
             // A file has its name before the sync of its directory fails.
             return self.hands.hadFinal || isOther || self.runs > 1 || site.kind == .again || !disk.isEmpty
+                || !self.hands.isEmpty && (job.isExact || self.wishes.options.ifExists == .update)
         case .inUse: return isOther
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory:
             return !disk.isEmpty || self.faults.wasLimited || !self.hands.isEmpty

@@ -14,6 +14,8 @@ struct DownloadWishes {
         var checksum: Int?
         /// The name under which the file is expected, unless that is taken.
         var expectedName: String
+        /// Whether the name must not get a number.
+        var isExact = false
     }
 
     var jobs: [Job] = []
@@ -36,6 +38,13 @@ struct DownloadWishes {
             if recipe.draw(0...2) == 0 {
                 job.name = "given-\(job.expectedName)"
                 job.expectedName = "given-\(job.expectedName)"
+            }
+            let isGiven = recipe.draw(0...1) == 0
+            if self.jobs.isEmpty, recipe.has(oneIn: 6, "the user's name for the first file is exact") {
+                job.isExact = true
+                // Half of them are the names that other programs take.
+                if isGiven || job.name == nil { job.name = site.urls[0].split(separator: "/").last.map(String.init) }
+                job.expectedName = job.name ?? job.expectedName
             }
             self.jobs.append(job)
         }
@@ -71,7 +80,7 @@ struct DownloadWishes {
             self.additions = 2
             self.configuration.releasesNames = true
         }
-        let rule = recipe.pick([IfExistsRule.skip, .resume, .resume, .resume, .rename, .overwrite, .fail])
+        let rule = recipe.pick([IfExistsRule.skip, .update, .update, .resume, .resume, .rename, .overwrite, .fail])
         if recipe.has(oneIn: kind == .exists ? 2 : 10, "--if-exists \(rule.rawValue)") {
             self.options.ifExists = rule
             if rule == .fail { self.mayFail = true }
@@ -95,13 +104,15 @@ struct DownloadWishes {
             let bytes = job.site.contents[version].sha256
             expected = [ExpectedDigest(algorithm: .sha256, bytes: bytes, source: "--checksum")]
         }
-        return DownloadRequest(
+        var request = DownloadRequest(
             try job.site.urls.map { try HTTPURL($0) },
             name: job.name,
             directory: directory,
             expected: expected,
             options: self.options
         )
+        request.nameIsExact = job.isExact && self.options.ifExists != .rename
+        return request
     }
 }
 

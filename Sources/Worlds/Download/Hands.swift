@@ -19,6 +19,8 @@ final class Hands {
     private var takesNames = false
     /// The files of others that exist: Martlet must not touch them.
     private(set) var foreign: [String: [UInt8]] = [:]
+    /// The files that appear while a command runs.
+    private(set) var late: Set<String> = []
     /// The files that Martlet may take for (a part of) the resource.
     private(set) var ofResource: Set<String> = []
     /// Whether anything of others was there at any time.
@@ -86,6 +88,7 @@ final class Hands {
         self.takesNames = false
         self.disk.put(path, [1, 2, 3])
         self.foreign[path] = [1, 2, 3]
+        self.late.insert(path)
         self.hadFinal = true
     }
 
@@ -104,6 +107,7 @@ final class Hands {
         // Another program does not replace a file of ours.
         guard self.disk.contents(gift.path) == nil else { return }
         self.disk.put(gift.path, gift.bytes)
+        if gift.time != nil { self.late.insert(gift.path) }
         if !gift.path.hasSuffix(".part"), !gift.path.hasSuffix(".journal") { self.hadFinal = true }
         if gift.isOfResource {
             self.ofResource.insert(gift.path)

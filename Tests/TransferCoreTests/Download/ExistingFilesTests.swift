@@ -15,7 +15,8 @@ struct ExistingFilesTests {
         whole: Bool = true,
         mark: String? = nil,
         digests: Bool = false,
-        running: IfRunningRule? = nil
+        running: IfRunningRule? = nil,
+        replaceable: FileIdentity? = nil
     ) -> ExistingFiles {
         ExistingFiles(
             rule: rule,
@@ -25,7 +26,8 @@ struct ExistingFilesTests {
             asksForWhole: whole,
             mark: mark,
             hasDigests: digests,
-            sources: [MachineHarness.url(self.url)]
+            sources: [MachineHarness.url(self.url)],
+            replaceable: replaceable
         )
     }
 
@@ -46,12 +48,14 @@ struct ExistingFilesTests {
     private static func word(_ step: ExistingFiles.Step) -> String {
         switch step {
         case .nextName: "next name"
+        case .requestedName: "requested name"
         case .fetch(let overwrites): overwrites ? "fetch over" : "fetch"
         case .resume(let isForeign, let overwrites):
             "resume" + (isForeign ? " foreign" : "") + (overwrites ? " over" : "")
         case .resumeUnpaired: "resume unpaired"
         case .continueExisting(_, let overwrites): overwrites ? "continue over" : "continue"
         case .examine: "examine"
+        case .revalidate: "revalidate"
         case .compareDigests(_, let overwrites): overwrites ? "digests over" : "digests"
         case .replayedCommit: "replayed"
         case .skip: "skip"
@@ -72,9 +76,11 @@ struct ExistingFilesTests {
         _ rules: ExistingFiles,
         _ existing: ExistingFile?,
         _ partial: PartialState = .none,
-        current: Bool = false
+        current: Bool = false,
+        newer: Bool = false
     ) -> String {
-        self.word(rules.step(FileSurvey(existing: existing, partial: partial), self.target) { _ in current })
+        let freshness: VersionJudge.Freshness = current ? .current : newer ? .newer : .different
+        return self.word(rules.step(FileSurvey(existing: existing, partial: partial), self.target) { _ in freshness })
     }
 
     private static func running(_ url: String = Self.url) -> PartialState { .busy(ResourceFacts(url: url)) }
@@ -85,7 +91,7 @@ struct ExistingFilesTests {
         "by default it is awaited, but rename and fail apply to it as to an existing file",
         arguments: [
             (IfExistsRule.auto, "wait"), (.skip, "wait"), (.resume, "wait"), (.overwrite, "wait"),
-            (.rename, "next name"), (.fail, "fail in-use"),
+            (.update, "wait"), (.rename, "requested name"), (.fail, "fail in-use"),
         ]
     )
     func running(rule: IfExistsRule, step: String) {
@@ -98,7 +104,7 @@ struct ExistingFilesTests {
 
     @Test("its own rule comes first", arguments: IfExistsRule.allCases)
     func runningRule(rule: IfExistsRule) {
-        for (running, step) in [(IfRunningRule.wait, "wait"), (.rename, "next name"), (.fail, "fail in-use")] {
+        for (running, step) in [(IfRunningRule.wait, "wait"), (.rename, "requested name"), (.fail, "fail in-use")] {
             #expect(Self.before(Self.rules(rule, running: running), nil, Self.running()) == step)
         }
     }
@@ -195,7 +201,7 @@ struct ExistingFilesTests {
         "an existing file",
         arguments: [
             (IfExistsRule.auto, "examine"), (.skip, "skip"), (.resume, "continue over"), (.rename, "next name"),
-            (.overwrite, "fetch over"), (.fail, "fail file-exists"),
+            (.overwrite, "fetch over"), (.fail, "fail file-exists"), (.update, "revalidate"),
         ]
     )
     func existing(rule: IfExistsRule, step: String) {
@@ -207,11 +213,13 @@ struct ExistingFilesTests {
         "an existing directory or device",
         arguments: [
             (IfExistsRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
-            (.overwrite, "fail file-exists"), (.fail, "fail file-exists"),
+            (.overwrite, "fail file-exists"), (.fail, "fail file-exists"), (.update, "fail file-exists"),
         ]
     )
     func notRegular(rule: IfExistsRule, step: String) {
         #expect(Self.before(Self.rules(rule), Self.file(regular: false)) == step)
+        let exact = step == "next name" && rule != .rename ? "fail file-exists" : step
+        #expect(Self.before(Self.rules(rule, exact: true), Self.file(regular: false)) == exact)
     }
 
     @Test("an existing file is compared by digest, if one is known")
@@ -224,7 +232,7 @@ struct ExistingFilesTests {
         "an existing file with our partial file",
         arguments: [
             (IfExistsRule.auto, "examine"), (.skip, "skip"), (.resume, "resume"), (.rename, "next name"),
-            (.overwrite, "resume over"), (.fail, "fail file-exists"),
+            (.overwrite, "resume over"), (.fail, "fail file-exists"), (.update, "resume over"),
         ]
     )
     func both(rule: IfExistsRule, step: String) {
@@ -248,7 +256,7 @@ struct ExistingFilesTests {
         "a name that the response proposes",
         arguments: [
             (IfExistsRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
-            (.overwrite, "fetch over"), (.fail, "fail file-exists"),
+            (.overwrite, "fetch over"), (.fail, "fail file-exists"), (.update, "fetch over"),
         ]
     )
     func proposed(rule: IfExistsRule, step: String) {
@@ -265,6 +273,9 @@ struct ExistingFilesTests {
         #expect(Self.after(Self.rules(.rename), Self.file(), current: true) == "next name")
         #expect(Self.after(Self.rules(.auto), Self.file(regular: false), current: true) == "next name")
         #expect(Self.after(Self.rules(.overwrite), Self.file(regular: false)) == "next name")
+        #expect(Self.after(Self.rules(.update), Self.file(), current: true) == "skip")
+        #expect(Self.after(Self.rules(.update), Self.file(), newer: true) == "skip")
+        #expect(Self.after(Self.rules(.update), Self.file(regular: false), current: true) == "next name")
     }
 
     @Test("a proposed name: our partial file is resumed, if it has bytes and is of this URL")
@@ -280,14 +291,72 @@ struct ExistingFilesTests {
     @Test(
         "a name that was taken since the survey",
         arguments: [
-            (IfExistsRule.auto, "compare", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
+            (IfExistsRule.auto, "compare", "compare"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
             (.rename, "nextName", "fail"), (.overwrite, "nextName", "overwrite"), (.fail, "fail", "fail"),
+            (.update, "compare", "compare"),
         ]
     )
     func collision(rule: IfExistsRule, free: String, exact: String) {
         #expect("\(Self.rules(rule).collision(overwrites: false))" == free)
         #expect("\(Self.rules(rule, exact: true).collision(overwrites: false))" == exact)
-        #expect("\(Self.rules(rule, exact: true).collision(overwrites: true))" == "fail")
+        // What has replaced the file that was to be replaced is compared, too.
+        let again = rule == .auto || rule == .update ? "compare" : "fail"
+        #expect("\(Self.rules(rule, exact: true).collision(overwrites: true))" == again)
+    }
+
+    // MARK: Names that must be exact, and updates
+
+    @Test("a wrong digest: an exact name keeps its file, unless the record says that it is an unchanged one of ours")
+    func wrongDigest() {
+        func word(_ rules: ExistingFiles, _ existing: ExistingFile) -> String {
+            switch rules.wrongDigest(of: existing, Self.target) {
+            case .nextName: "next name"
+            case .replace: "replace"
+            case .fail(let failure): "fail \(failure.code.rawValue)"
+            }
+        }
+        var ours = Self.file()
+        ours.recorded = RecordedVersion(entityTag: "\"a\"")
+        #expect(word(Self.rules(.auto, digests: true), ours) == "next name")
+        #expect(word(Self.rules(.auto, exact: true, digests: true), Self.file()) == "fail file-exists")
+        #expect(word(Self.rules(.auto, exact: true, digests: true), ours) == "replace")
+        #expect(word(Self.rules(.update, digests: true), Self.file()) == "replace")
+    }
+
+    @Test("a file that is not known to be the server's: only a name that was chosen for the user gets a number")
+    func unknownVersion() {
+        func word(_ rules: ExistingFiles) -> String {
+            switch rules.unknownVersion(Self.target) {
+            case .nextName: "next name"
+            case .replace: "replace"
+            case .fail(let failure): "fail \(failure.message) (\(failure.remedy))"
+            }
+        }
+        #expect(word(Self.rules(.auto)) == "next name")
+        #expect(
+            word(Self.rules(.auto, exact: true))
+                == "fail f exists, and it is not known to be the server's file (choose another name)"
+        )
+        #expect(word(Self.rules(.update, exact: true)) == "replace")
+    }
+
+    @Test(
+        "a file that was found wrong is replaced as long as it is the same one",
+        arguments: [IfExistsRule.auto, .update]
+    )
+    func replaceable(rule: IfExistsRule) {
+        let rules = Self.rules(rule, exact: true, digests: true, replaceable: Self.file().file)
+        #expect(Self.before(rules, Self.file()) == "fetch over")
+        #expect(Self.before(rules, Self.file(), Self.ours()) == "resume over")
+        #expect(Self.before(rules, Self.file(11)).hasPrefix("digests"))
+        #expect(Self.before(rules, Self.file(regular: false)) == "fail file-exists")
+    }
+
+    @Test("an update compares by digest, if one is known, and never gives a number")
+    func updates() {
+        #expect(Self.before(Self.rules(.update, digests: true), Self.file()) == "digests over")
+        #expect(Self.before(Self.rules(.update, whole: false), Self.file()) == "fail file-exists")
+        #expect(Self.rules(.update).nameIsNotFree(Self.target, "")?.code == .fileExists)
     }
 
     @Test("an exact name that is taken is a failure")

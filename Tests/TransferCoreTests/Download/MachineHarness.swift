@@ -426,6 +426,7 @@ final class MachineHarness {
         if let validator = plan.ifRange { word += " if \(validator.filter { $0 != "\"" })" }
         if let overlap = plan.overlap { word += " overlap \(overlap.upperBound - overlap.lowerBound)" }
         if plan.isConditional { word += " conditional" }
+        for (name, value) in plan.condition { word += " \(name): \(value)" }
         if plan.isRewritten { word += " rewritten" }
         if plan.refusals > 0 { word += " refusals \(plan.refusals)" }
         return word
@@ -453,7 +454,8 @@ final class MachineHarness {
             switch ending.outcome {
             case .finished(let completion):
                 "finished"
-                    + (completion.notModified ? " notModified" : completion.skipped ? " skipped" : "")
+                    + (completion.notModified
+                        ? " notModified" : completion.unchanged ? " unchanged" : completion.skipped ? " skipped" : "")
                     + (completion.consistency.map { " \($0.rawValue)" } ?? "")
                     + (completion.verifiedLength ? "" : " unverified")
             case .failed(let failure): "failed \(failure.code.rawValue)"

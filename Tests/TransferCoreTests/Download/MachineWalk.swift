@@ -79,6 +79,12 @@ final class MachineWalk {
     // The disk.
     private var partials: [String: PartialStore] = [:]
     private var finished: [String: [UInt8]] = [:]
+    /// The validators recorded with finished files of ours.
+    private var records: [String: RecordedVersion] = [:]
+    /// How often each file was written.
+    private var writes: [String: Int] = [:]
+    /// The files of other programs that appeared after the last survey of their names.
+    private var unseen: Set<String> = []
     private var output: [UInt8] = []
     private var file = OpenFile.none
     // The driver.
@@ -123,9 +129,12 @@ final class MachineWalk {
             ]
         }
         if !self.isReliable, terms.destination == .file, random.chance(20) {
-            terms.ifExists = [.auto, .resume, .overwrite, .rename].randomElement(using: &random) ?? .auto
+            terms.ifExists = [.auto, .resume, .overwrite, .rename, .update].randomElement(using: &random) ?? .auto
+            terms.nameIsExact = terms.ifExists != .rename && random.chance(30)
             let bytes = self.server.versions[0]
-            self.finished["f"] = Array(bytes.prefix(random.chance(30) ? bytes.count : bytes.count / 2))
+            let isWhole = random.chance(50)
+            self.finished["f"] = Array(bytes.prefix(isWhole ? bytes.count : bytes.count / 2))
+            if isWhole, random.chance(70) { self.records["f"] = self.server.record(of: 0) }
         }
         self.terms = terms
         self.origin = terms.sources[0].origin
@@ -146,7 +155,7 @@ final class MachineWalk {
             history: history,
             reserved: FileTarget(directory: "", name: "f"),
             base: "f",
-            isNamedByUser: false,
+            isNamedByUser: terms.nameIsExact,
             slot: origin,
             now: now
         )
@@ -181,6 +190,13 @@ final class MachineWalk {
                 self.result = "failed"
                 return
             }
+            if failure.code == .fileExists {
+                // A name that was asked for gets no number.
+                self.check(self.terms.nameIsExact || self.terms.ifExists == .update, "\(failure.message)")
+                self.check(self.finished["f"] != nil, "fails because of a file that does not exist")
+                self.result = "failed"
+                return
+            }
             if self.server.isCalm { self.failuresWhenCalm += 1 }
             self.check(self.failuresWhenCalm < 5, "fails for ever: \(failure.message)")
             if self.terms.destination != .file {
@@ -203,6 +219,12 @@ final class MachineWalk {
     private func checkFinished(_ completion: TransferCompletion) {
         let bytes: [UInt8]? = self.terms.destination == .file ? self.finished[completion.path] : self.output
         guard let bytes else { return self.check(false, "no file \(completion.path)") }
+        if self.terms.nameIsExact || self.terms.ifExists == .update {
+            self.check(completion.path == "f", "the file got the name \(completion.path)")
+        }
+        if completion.unchanged, !self.server.repeatsValidators {
+            self.check(self.server.version(of: bytes) != nil, "an unchanged file is none of the server's")
+        }
         if completion.skipped { return }
         self.check(Int64(bytes.count) == completion.bytes, "the length is \(bytes.count), not \(completion.bytes)")
         let isOverlap = completion.consistency == .overlap
@@ -280,8 +302,20 @@ final class MachineWalk {
         case 7..<12 where isFile: self.kill()
         case 12..<14 where !self.isReliable: self.handle { $0.failed(TransferFailure(.noSpace, "full")) }
         case 14..<20: self.handle { $0.yieldRequested(self.origin) }
+        case 20..<24 where self.isNamed && self.terms.ifExists != .resume: self.otherProgramWrites()
         default: break
         }
+    }
+
+    /// Whether the world has a file under the name from the beginning, so that other programs know it.
+    private var isNamed: Bool { self.finished["f"] != nil && !self.isReliable }
+
+    private func otherProgramWrites() {
+        self.trace.append("\(self.steps) another program writes f")
+        self.finished["f"] = [1, 2, 3]
+        self.records["f"] = nil
+        self.writes["f", default: 0] += 1
+        self.unseen.insert("f")
     }
 
     private func proceed() {
@@ -615,12 +649,26 @@ final class MachineWalk {
     // MARK: Files
 
     private func survey(_ target: FileTarget) {
-        let existing = self.finished[target.name]
-            .map {
-                ExistingFile(isRegular: true, size: Int64($0.count), modified: 1_700_000_000)
-            }
+        let existing = self.existing(target.name)
+        self.unseen.remove(target.name)
         let partial = self.partials[target.name].map { PartialState.ours($0.facts, written: $0.written) }
         self.handle { $0.surveyed(FileSurvey(existing: existing, partial: partial ?? .none), self.now) }
+    }
+
+    private func existing(_ name: String) -> ExistingFile? {
+        self.finished[name]
+            .map { bytes in
+                let writes = self.writes[name, default: 0]
+                var file = FileIdentity(size: Int64(bytes.count), modified: 0, changed: nil, device: 0, inode: 0)
+                file.changed = Int64(writes)
+                return ExistingFile(
+                    isRegular: true,
+                    size: Int64(bytes.count),
+                    modified: 1_700_000_000 + Int64(writes),
+                    recorded: self.records[name],
+                    file: file
+                )
+            }
     }
 
     private func reserve(_ name: String) {
@@ -701,7 +749,17 @@ final class MachineWalk {
             self.handle { $0.commitFailed(StorageError(.exists, "exists")) }
             return false
         }
+        if let replaceable = options.replaces, let file = self.existing(target.name)?.file,
+            !file.matches(replaceable)
+        {
+            self.handle { $0.commitFailed(StorageError(.exists, "changed")) }
+            return false
+        }
+        let isWanted = self.terms.ifExists == .overwrite || !self.unseen.contains(target.name)
+        self.check(isWanted, "\(target.name) of another program is replaced, which appeared meanwhile")
         self.finished[target.name] = bytes
+        self.records[target.name] = options.recorded
+        self.writes[target.name, default: 0] += 1
         self.file = .none
         self.handle { $0.committed(digest: nil, self.now) }
         return true

@@ -138,6 +138,12 @@ struct WalkServer {
             fields.append("Content-Length", "\(length)")
             return [.head(ResponseHead(status: 200, fields: fields, framing: .none)), .end]
         }
+        if Self.isUnmodified(plan, tag, modified) {
+            if random.chance(30) { fields.remove("Last-Modified") }
+            if random.chance(20) { fields.remove("ETag") }
+            fields.remove("Repr-Digest")
+            return [.head(ResponseHead(status: 304, fields: fields, framing: .none)), .end]
+        }
         guard self.honoursRanges, let range = plan.range.flatMap(Self.range), self.matches(plan, tag, modified) else {
             let framing: BodyFraming = self.framing == 0 ? .length(length) : self.framing == 1 ? .chunked : .untilClose
             let head = ResponseHead(status: 200, fields: fields, framing: framing)
@@ -158,6 +164,23 @@ struct WalkServer {
         let head = ResponseHead(status: 206, fields: fields, framing: .length(end - range.lowerBound))
         return [.head(head)] + self.body(version, range.lowerBound..<end, &random)
     }
+
+    /// What is recorded with a file of a version.
+    func record(of version: Int) -> RecordedVersion? {
+        let (tag, modified) = self.validators(version, 0)
+        if tag == nil, modified == nil { return nil }
+        return RecordedVersion(entityTag: tag, lastModified: modified, date: MachineHarness.date)
+    }
+
+    /// Whether a condition says that the version is the one that the client has.
+    private static func isUnmodified(_ plan: FetchPlan, _ tag: String?, _ modified: String?) -> Bool {
+        guard let (name, value) = plan.condition.first else { return false }
+        if name == "If-None-Match" { return tag.map { self.opaque($0) == self.opaque(value) } ?? false }
+        guard let time = modified.flatMap(HTTPDate.parse), let mine = HTTPDate.parse(value) else { return false }
+        return time <= mine
+    }
+
+    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
     private func validators(_ version: Int, _ node: Int) -> (tag: String?, modified: String?) {
         let time = HTTPDate.format(1_700_000_000 + Int64(version) * 3600)

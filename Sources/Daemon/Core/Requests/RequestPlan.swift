@@ -61,7 +61,7 @@ extension RequestPlan {
         request.directory = directory
         request.name = try Self.name(options[.out])
         request.expected = try Self.digests(options[all: .checksum])
-        request.nameIsExact = request.name != nil && (own.ifExists == .overwrite || own.ifExists == .fail)
+        if request.name != nil { request.nameIsExact = try Self.isExact(own.ifExists, reader) }
         request.namesByFinalURL = reader.options[.nameFrom] == "last"
         try Self.readContent(reader, &request)
         try Self.readFields(reader, baseFields, &request)
@@ -149,12 +149,21 @@ extension RequestPlan {
         let renames = try reader.flag(.autoFileRenaming) ?? true
         if let text = reader.options[.ifExists], !text.isEmpty {
             guard let rule = DownloadOptions.IfExists(rawValue: text) else {
-                throw reader.wrong(.ifExists, "auto, skip, resume, rename, overwrite or fail")
+                throw reader.wrong(.ifExists, "auto, update, skip, resume, rename, overwrite or fail")
             }
             return rule
         }
         if overwrites { return .overwrite }
         return renames ? .auto : .fail
+    }
+
+    /// Whether the given name gets no number: with a rule that permits none, or without `auto-file-renaming`.
+    private static func isExact(_ rule: DownloadOptions.IfExists, _ reader: OptionReader) throws(ControlError) -> Bool {
+        switch rule {
+        case .overwrite, .fail, .update: true
+        case .rename: false
+        case .auto, .skip, .resume: try reader.flag(.autoFileRenaming) == false
+        }
     }
 
     private static func readContent(_ reader: OptionReader, _ request: inout DownloadRequest) throws(ControlError) {

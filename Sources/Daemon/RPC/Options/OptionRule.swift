@@ -59,7 +59,7 @@ package enum OptionRule: Sendable {
         case .maxDownloadResult: .number(0...1_000_000_000)
         case .saveSessionInterval: .number(0...1_000_000_000)
         case .nameFrom: .words(["first", "last"])
-        case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])
+        case .ifExists: .words(["auto", "update", "skip", "resume", "rename", "overwrite", "fail"])
         case .ifRunning: .words(IfRunningRule.allCases.map(\.rawValue))
         case .deniedAddresses: .words(AddressRule.Refused.allCases.map(\.rawValue))
         case .notify: .notifications
