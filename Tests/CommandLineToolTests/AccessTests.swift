@@ -19,7 +19,7 @@ import TransferTesting
             _ = try GetCommand.plan(["http://h/f"] + arguments)
             return ""
         } catch {
-            return GetCommand.message(for: error)
+            return (error as? BadValue)?.description ?? "\(error)"
         }
     }
 

@@ -7,7 +7,8 @@
 enum SecretArguments {
     /// Options whose values are secret.
     private static let values: Set<String> = [
-        "--user", "--cookie", "--rpc-secret", "--rpc-passwd", "--proxy-user", "--oauth2-bearer", "--pass", "--password", "--passwd",
+        "--user", "--cookie", "--rpc-secret", "--rpc-passwd", "--proxy-user", "--oauth2-bearer", "--pass", "--password",
+        "--passwd",
         "--http-password", "--http-passwd", "--ftp-password", "--ftp-passwd", "--proxy-password", "--all-proxy-passwd",
         "--http-proxy-passwd", "--https-proxy-passwd", "--tlspassword",
     ]

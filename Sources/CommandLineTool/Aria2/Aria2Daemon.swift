@@ -190,7 +190,7 @@ enum Aria2Daemon {
             }
         }
         do {
-            var run = AddRun(first, client, console)
+            var run = AddRun(first, try AddAccess(AccessPlan()), client, console)
             _ = try await run.execute()
         } catch {
             console.tell("aria2c: \(error)")

@@ -24,7 +24,7 @@ extension Aria2Options {
         none("keep-unfinished-download-result", .flag), none("enable-http-keep-alive", .flag),
         none("enable-http-pipelining", .flag), none("use-head", .flag), none("http-auth-challenge", .flag),
         none("http-accept-gzip", .flag), none("content-disposition-default-utf8", .flag),
-        none("proxy-method", .words(["get", "tunnel"])), none("no-netrc", .flag, "n"),
+        none("proxy-method", .words(["get", "tunnel"])),
         none("rpc-max-request-size", .size(anyNumber)), none("rpc-save-upload-metadata", .flag),
     ]
 
@@ -76,16 +76,7 @@ extension Aria2Options {
         refused("conditional-get", .flag, unless: "false", "-c skips a file that is complete"),
         refused("interface", .text, unless: "", "leave it out; the system's routes choose the interface"),
         refused("multiple-interface", .text, unless: "", "leave it out; the system's routes choose the interface"),
-        refused("netrc-path", .text, unless: "", "give --http-user and --http-passwd"),
-        refused(
-            "save-cookies",
-            .text,
-            unless: "",
-            "cookies are not stored; give the required ones with --load-cookies"
-        ),
         refused("server-stat-of", .text, unless: "", "server statistics are not available"),
-        refused("certificate", .text, unless: "", "client certificates are not supported"),
-        refused("private-key", .text, unless: "", "client certificates are not supported"),
         refused(
             "min-tls-version",
             .words(["SSLv3", "TLSv1", "TLSv1.0", "TLSv1.1", "TLSv1.2", "TLSv1.3"]),

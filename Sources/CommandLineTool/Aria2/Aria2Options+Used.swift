@@ -44,6 +44,9 @@ extension Aria2Options {
         run("stop-with-process", .number(0...2_147_483_647)),
         // Connections.
         run("ca-certificate", .text), run("check-certificate", .flag), run("disable-ipv6", .flag),
+        run("certificate", .text), run("private-key", .text),
+        // Credentials and cookies.
+        run("no-netrc", .flag, "n"), run("netrc-path", .text), run("save-cookies", .text),
         // The RPC.
         run("enable-rpc", .flag), run("rpc-listen-port", .number(1024...65535)), run("rpc-listen-all", .flag),
         run("rpc-secret", .text), run("rpc-user", .text), run("rpc-passwd", .text),

@@ -144,6 +144,7 @@ extension Aria2Plan {
             plan.options.fields = try self.fields()
             plan.proxy = try self.options.proxySettings()
             plan.directHosts = plan.proxy == nil ? self.options[.noProxy] : nil
+            plan.access = self.access()
         } catch let error as ControlError {
             throw Aria2Error(
                 status: ExitStatus.usage,
@@ -160,6 +161,32 @@ extension Aria2Plan {
         if self.settings.flag("disable-ipv6") == true { plan.family = .ipv4 }
         plan.afterStop = "run the same command again to continue"
         return plan
+    }
+
+    /// The credentials and cookies of the run; a file's own are applied to its request.
+    private func access() -> AccessPlan {
+        func path(_ name: String) -> String? { self.settings.text(name).flatMap { $0.isEmpty ? nil : $0 } }
+        var access = AccessPlan()
+        if let user = self.options[.httpUser], !user.isEmpty {
+            access.login = AccessPlan.Login(name: user, password: self.options[.httpPassword] ?? "")
+        }
+        if self.settings.flag("no-netrc") != true {
+            access.netrcPath = path("netrc-path") ?? self.usualNetrc
+        }
+        access.loadCookies = self.options[.loadCookies].flatMap { $0.isEmpty ? nil : $0 }
+        access.cookieJar = path("save-cookies")
+        access.certificate = path("certificate")
+        access.key = path("private-key")
+        return access
+    }
+
+    /// The usual netrc file, if there is one that only its owner can read: aria2 does not use others either.
+    private var usualNetrc: String? {
+        var status = stat()
+        guard let path = try? NetrcFile.usualPath(), stat(path, &status) == 0, status.st_mode & 0o077 == 0 else {
+            return nil
+        }
+        return path
     }
 
     /// The header fields of all requests.
@@ -199,7 +226,10 @@ extension Aria2Plan {
         _ cookies: CookieFiles
     ) throws(BadValue) -> (DownloadRequest, GID) {
         var entry = entry
-        entry.options = self.options.merging(entry.options)
+        // What the run has applies to all files.
+        var common = self.options
+        common.remove([.httpUser, .httpPassword, .loadCookies])
+        entry.options = common.merging(entry.options)
         var fields = entry.fields.map { ($0.name, $0.value) }
         if let referer = self.options[.referer], !fields.contains(where: { $0.0 == "Referer" }) {
             fields.append(("Referer", try OptionSpec.referer.syntax.parsed(referer)))

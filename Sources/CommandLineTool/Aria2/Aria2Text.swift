@@ -89,6 +89,7 @@ struct Aria2Text: Sendable {
         case .connectTimeout: "increase --connect-timeout"
         case .trust: "give its certificate authority with --ca-certificate"
         case .credentials: "pass them with --http-user and --http-passwd, or --header"
+        case .clientCertificate: "give it with --certificate and --private-key"
         case .concurrency: "use fewer connections (-j, -x)"
         case .addresses: "use martlet get with --allow-addresses"
         case .lowestRate: "lower --lowest-speed-limit"

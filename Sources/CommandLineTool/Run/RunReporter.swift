@@ -32,7 +32,8 @@ final class RunReporter: Sendable {
         self.isLive = plan.printer?.isLive ?? isTerminal && plan.display == .text && plan.drawsProgress
         self.objects = plan.display == .json ? OutputStream(plan.toStandardOutput ? STDERR_FILENO : STDOUT_FILENO) : nil
         // The counts of a table are lines about progress, too.
-        let hasLines = plan.display == .text && plan.drawsProgress && !isTerminal && !plan.printsCounts && plan.printer == nil
+        let hasLines =
+            plan.display == .text && plan.drawsProgress && !isTerminal && !plan.printsCounts && plan.printer == nil
         self.progress = hasLines ? Mutex(ProgressLines()) : nil
         self.counts = plan.printsCounts ? self.objects ?? OutputStream(STDOUT_FILENO) : nil
         self.text = ReportText(

@@ -118,10 +118,6 @@ struct ArgumentPassTests {
         #expect(self.pass("--help --foo") == "unchanged")
     }
 
-    private static let soon: Set<String> = [
-        "--user", "--load-cookies", "--cookie-jar", "--cert", "--key", "--netrc-file", "--timestamping",
-    ]
-
     @Test("Every translation is to options that a command has")
     func targets() {
         let known = ["get", "put", "add"].map { ArgumentPass.options(of: $0) }
@@ -132,7 +128,6 @@ struct ArgumentPassTests {
             case .user: target = "--user"
             case .words, .usual, .password, .answer: continue
             }
-            if Self.soon.contains(target) { continue }
             let hasValue = known.compactMap { $0[target] }
             #expect(!hasValue.isEmpty, "\(option.spellings) is \(target), which no command has")
             #expect(hasValue.allSatisfy { $0 == (option.arity == .value) }, "\(option.spellings): \(target)")
