@@ -137,7 +137,7 @@ import Platform
             ("denied-addresses=private", "--deny-private-addresses"),
             ("parameterized-uri=true", "add each URI separately"), ("conditional-get=true", "martlet add"),
             ("split=0", "a whole number from 1 to 256"), ("http-passwd=a\u{1}b", "control character"),
-            ("max-download-limit=fast", "\"fast\" is not valid; write a number of bytes"),
+            ("max-download-limit=fast", "\"fast\" is not a valid value; write a number of bytes"),
         ] {
             let fault = self.read("http://a/1\n \(line)", for: .get)
                 .compactMap { if case .fault(let it) = $0 { it } else { nil } }
@@ -199,7 +199,7 @@ import Platform
     }
 
     @Test func anUnknownOptionIsToldOnce() {
-        let events = self.read("http://a/1\n  split=5\nhttp://a/2\n  split=5\n  gid=1")
+        let events = self.read("http://a/1\n  bogus=5\nhttp://a/2\n  bogus=5\n  gid=1")
         let warnings = events.compactMap { if case .warning(let line, _) = $0 { line } else { nil } }
         #expect(warnings == [2, 5])
         #expect(events.count == 4)

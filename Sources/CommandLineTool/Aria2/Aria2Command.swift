@@ -21,8 +21,8 @@ enum Aria2Command {
             let settings = given.over(try self.configuration(given))
             let plan = try Aria2Plan(settings, in: PosixPath.absolute("."))
             try self.checkList(plan)
-            if plan.isDetached { return (try Aria2Daemon.detach(plan, given), "", "") }
-            if plan.isDaemon { return (Aria2Daemon.run(plan), "", "") }
+            if plan.isDetached { return (try Aria2Service.detach(plan, given), "", "") }
+            if plan.isDaemon { return (Aria2Service.run(plan), "", "") }
             return (try self.download(plan), "", "")
         } catch {
             return (error.status, "", error.text + (error.text.hasSuffix("\n") ? "" : "\n"))

@@ -30,12 +30,12 @@ enum Aria2Help {
             "Usage: aria2c [OPTIONS] [URI]...",
             "This is martlet \(MartletVersion.text) in place of aria2c. Options have the meaning of aria2 1.36.",
         ]
-        text += lines("Options of each download, also in input files:", Aria2Options.downloads)
-        text += lines("Options of the run, the queue and the RPC:", Aria2Options.runs)
+        text += lines("Options of each download, also in input files:", Aria2OptionList.downloads)
+        text += lines("Options of the run, the queue and the RPC:", Aria2OptionList.runs)
         if !isTag || word == "#all" {
-            text += lines("Accepted; they change nothing here:", Aria2Options.unused)
-            text += lines("Accepted; for protocols that are not supported:", Aria2Options.otherProtocols)
-            text += lines("Refused:", Aria2Options.refused)
+            text += lines("Accepted; they change nothing here:", Aria2OptionList.unused)
+            text += lines("Accepted; for protocols that are not supported:", Aria2OptionList.otherProtocols)
+            text += lines("Refused:", Aria2OptionList.refused)
         } else {
             text += ["", "See 'aria2c --help=#all' for the options that change nothing, and those that are refused."]
         }

@@ -65,7 +65,7 @@ struct Aria2Settings: Sendable, Equatable {
     private mutating func parseShort(_ word: String, _ words: [String], _ index: inout Int) throws(Aria2Error) {
         let letter = word[word.index(after: word.startIndex)]
         let rest = String(word.dropFirst(2))
-        guard let option = Aria2Options.letter(letter) else {
+        guard let option = Aria2OptionList.letter(letter) else {
             let shown = DisplayText.clean(String(letter))
             throw Aria2Error(
                 status: ExitStatus.usage,
@@ -88,8 +88,8 @@ struct Aria2Settings: Sendable, Equatable {
 
     /// The option of a long name or of a unique beginning of one.
     private static func option(_ name: String, _ word: String) throws(Aria2Error) -> Aria2Option {
-        if let option = Aria2Options.named(name) { return option }
-        let found = name.isEmpty ? [] : Aria2Options.beginning(with: name)
+        if let option = Aria2OptionList.named(name) { return option }
+        let found = name.isEmpty ? [] : Aria2OptionList.beginning(with: name)
         if found.count == 1 { return found[0] }
         let shown = DisplayText.clean(word)
         if found.count > 1 {
@@ -99,7 +99,7 @@ struct Aria2Settings: Sendable, Equatable {
                 "aria2c: option '\(shown)' is ambiguous; possibilities: \(names)\n" + self.usage
             )
         }
-        let near = Aria2Options.all.map { ($0.name, UnknownCommand.distance(name.lowercased(), $0.name)) }
+        let near = Aria2OptionList.all.map { ($0.name, UnknownCommand.distance(name.lowercased(), $0.name)) }
             .filter { $0.1 * 3 <= $0.0.utf8.count + 2 }.sorted { $0.1 < $1.1 }.prefix(3)
         let advice = near.isEmpty ? "" : "\n\nDid you mean:" + near.map { "\n\t--\($0.0)" }.joined()
         throw Aria2Error(
@@ -145,7 +145,7 @@ struct Aria2Settings: Sendable, Equatable {
         let equals = line.firstIndex(of: "=")
         let name = line[..<(equals ?? line.endIndex)].trimmingBlanks
         var value = equals.map { line[line.index(after: $0)...].trimmingBlanks } ?? ""
-        guard let option = Aria2Options.named(name) else {
+        guard let option = Aria2OptionList.named(name) else {
             if self.warnings.count < 64 { self.warnings.append("Unknown option: \(DisplayText.clean(line))") }
             return
         }
@@ -180,7 +180,7 @@ struct Aria2Settings: Sendable, Equatable {
 
     private func options(_ name: (Aria2Option.Effect) -> OptionName?) -> TransferOptions {
         var options = TransferOptions()
-        for option in Aria2Options.all {
+        for option in Aria2OptionList.all {
             guard let values = self.values[option.name], let name = name(option.effect) else { continue }
             options[all: name] = values
         }

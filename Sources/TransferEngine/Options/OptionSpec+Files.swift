@@ -13,7 +13,7 @@ extension OptionSpec<String> {
             "Read URLs from a file, or from standard input if it is '-'.",
             details: """
                 One file per line, mirrors separated by TABs; the indented lines after it set out=, dir=, checksum=, \
-                header=, referer= and user-agent= for that file. Lines that begin with # are comments.
+                header=, split= and other options of aria2 for that file. Lines that begin with # are comments.
                 """
         )
     }

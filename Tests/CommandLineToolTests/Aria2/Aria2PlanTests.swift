@@ -220,7 +220,7 @@ import TransferTesting
 
     @Test("the RPC listens on loopback at aria2's port, with a generated token unless there is one")
     func daemon() throws {
-        let settings = try Aria2Daemon.settings(try self.plan("--enable-rpc", "-x4", "--save-session=s", "-j3"))
+        let settings = try Aria2Service.settings(try self.plan("--enable-rpc", "-x4", "--save-session=s", "-j3"))
         #expect(settings.listening == .tcp(host: "127.0.0.1", port: 6800, isDefault: false))
         guard case .own = settings.secret else {
             Issue.record("another token")
@@ -229,7 +229,7 @@ import TransferTesting
         #expect(settings.state.path.hasSuffix("/aria2c-6800") && settings.directory == "/work")
         #expect(settings.options[.maxConnectionPerServer] == "4" && settings.options[.maxConcurrentDownloads] == "3")
         #expect(settings.options[.saveSession]?.hasPrefix("/") == true)
-        let open = try Aria2Daemon.settings(
+        let open = try Aria2Service.settings(
             try self.plan(
                 "--enable-rpc",
                 "--rpc-listen-all",
@@ -239,7 +239,8 @@ import TransferTesting
                 "--on-download-complete=/bin/true"
             )
         )
-        #expect(open.listening == .tcp(host: "0.0.0.0", port: 7000, isDefault: false) && open.allowedOrigins.contains("*"))
+        #expect(open.listening == .tcp(host: "0.0.0.0", port: 7000, isDefault: false))
+        #expect(open.allowedOrigins.contains("*"))
         #expect(open.hooks.aria2 == [.complete: "/bin/true"])
         guard case .token("token") = open.secret else {
             Issue.record("another token")
@@ -250,7 +251,7 @@ import TransferTesting
     @Test("options that the daemon does not have are refused together with the RPC")
     func daemonRefuses() throws {
         #expect(throws: ControlError.self) {
-            try Aria2Daemon.settings(try self.plan("--enable-rpc", "--check-certificate=false"))
+            try Aria2Service.settings(try self.plan("--enable-rpc", "--check-certificate=false"))
         }
     }
 }

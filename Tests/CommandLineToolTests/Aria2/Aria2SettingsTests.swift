@@ -114,9 +114,9 @@ import Testing
 
     @Test("the table has every option and every letter of aria2 1.36, each once")
     func complete() {
-        let names = Aria2Options.all.map(\.name)
+        let names = Aria2OptionList.all.map(\.name)
         #expect(Set(names).count == names.count && names.count == 197 + 3)
-        let letters = Aria2Options.all.compactMap(\.letter)
+        let letters = Aria2OptionList.all.compactMap(\.letter)
         #expect(String(letters.sorted()) == "DMOPRSTUVZcdhijklmnopqstuvx")
     }
 

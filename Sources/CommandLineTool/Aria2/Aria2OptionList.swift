@@ -2,7 +2,7 @@
 import Control
 
 /// The table of aria2's options.
-enum Aria2Options {
+enum Aria2OptionList {
     /// All options, in the order of the help.
     static let all: [Aria2Option] = Self.downloads + Self.runs + Self.unused + Self.otherProtocols + Self.refused
 

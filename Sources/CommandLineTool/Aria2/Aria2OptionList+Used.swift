@@ -2,7 +2,7 @@
 import Control
 
 /// The options that take effect.
-extension Aria2Options {
+extension Aria2OptionList {
     /// Options of each download; the lines of an input file can set them too.
     static let downloads: [Aria2Option] = [
         // The file.

@@ -9,7 +9,7 @@ import TransferCore
 ///
 /// Like aria2, it begins with an empty queue, and knows only what `--input-file` and the URIs name. Its state directory is
 /// `aria2c-PORT` below that of `martlet daemon`, whose queue it does not touch.
-enum Aria2Daemon {
+enum Aria2Service {
     /// The port of aria2's RPC.
     static let port = 6800
 

@@ -2,7 +2,7 @@
 import Control
 
 /// The options that change nothing, and those that are refused.
-extension Aria2Options {
+extension Aria2OptionList {
     /// Options of mechanisms that this program does not have, or of what it always does.
     static let unused: [Aria2Option] = [
         none("auto-save-interval", .number(0...600)), none("piece-length", .size(1_048_576...1_073_741_824)),
