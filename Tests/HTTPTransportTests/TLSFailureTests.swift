@@ -174,6 +174,20 @@ struct TLSFailureTests {
         #expect(reason.alert == 120 && reason.explanation?.contains("only HTTP/2") == true)
     }
 
+    @Test("a server that sends frames of HTTP/2 is named as such, and not tried again")
+    func onlyHTTP2() async throws {
+        // SETTINGS, then GOAWAY with PROTOCOL_ERROR, as nghttpd and nginx send them.
+        let settings = "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0\u{64}"
+        let goAway = "\0\0\u{8}\u{7}\0\0\0\0\0\0\0\0\0\0\0\0\u{1}"
+        let listener = try RawListener(.reply(settings + goAway))
+        try await HTTPTransport.with { (transport) async throws in
+            let error = await transport.get(try HTTPURL("http://127.0.0.1:\(listener.port)/")).error
+            #expect(error?.code == .onlyHTTP2)
+            #expect(error?.message.contains("speaks only HTTP/2") == true)
+            #expect(error.map { TransferFailure($0).isRetryable } == false)
+        }
+    }
+
     @Test("a server that speaks plain HTTP fails the handshake, and the remedy names http://")
     func plain() async throws {
         let listener = try RawListener(.reply("HTTP/1.1 400 Bad Request\r\n\r\n"))
