@@ -10,8 +10,8 @@ struct PutCommand: ParsableCommand {
         abstract: "Upload files over HTTP and HTTPS.",
         discussion: """
             The last argument is the URL; if it ends in a slash, each file's name is appended, except with POST, where \
-            the server chooses. Interrupted uploads resume if the server supports tus 1.0 or the IETF draft for \
-            resumable uploads: run the same command again. A file that has changed since is refused. File names are \
+            the server chooses. A directory is sent with the files below it: DIR with its name, DIR/ without. \
+            Interrupted uploads resume if the server supports tus 1.0 or the IETF draft for resumable uploads: run the same command again. A file that has changed since is refused. File names are \
             sent as UTF-8. Sizes accept K, M and G (powers of 1024); times are in seconds. Exit statuses are those of \
             martlet get: 0 only if every file is complete, 28 for a bad option or argument, 130 after Ctrl-C; after \
             several failures the first in the order of martlet(1). Without a terminal, a line every 10 s shows the \
@@ -20,7 +20,10 @@ struct PutCommand: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp("Files, or '-' for standard input, followed by the URL.", valueName: "file… url"),
+        help: ArgumentHelp(
+            "Files, directories, or '-' for standard input, followed by the URL.",
+            valueName: "file… url"
+        ),
         completion: .file()
     )
     var arguments: [String] = []
@@ -50,7 +53,10 @@ struct PutCommand: ParsableCommand {
 /// Options for the files to send and the rate.
 struct SendingOptions: ParsableArguments {
     @Option(
-        .inputFile.described("Send the files listed in this file, one per line, or in standard input if it is '-'.")
+        .inputFile.described(
+            "Send the files listed in this file, one per line, or in standard input if it is '-'.",
+            details: "The directories of relative paths are kept; an absolute path is sent under its last name."
+        )
     )
     var inputFile: String?
     @OptionGroup var content: ContentOptions

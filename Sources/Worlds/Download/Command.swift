@@ -116,6 +116,7 @@ final class Command: @unchecked Sendable {
         case .paused: if let id = event.id { self.paused.insert(id) }
         case .started: if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
         case .response(let response) where response.resumedFrom == 0:
+            self.life.hands.responded()
             // Other bytes are held from now on.
             if let job = event.id.flatMap({ self.jobs[$0] }) {
                 self.life.wishes.jobs[job].site.isDifferenceKnown = false

@@ -188,7 +188,8 @@ extension DownloadLife {
     func judgeFiles() {
         for (path, bytes) in self.hands.foreign.sorted(by: { $0.key < $1.key }) {
             let mayReplace =
-                self.wishes.options.ifExists == .resume && self.hands.ofResource.contains(path)
+                self.wishes.options.ifExists == .resume
+                && (self.hands.ofResource.contains(path) || self.hands.late.contains(path))
                 || self.wishes.options.ifExists == .overwrite && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
                 || self.wishes.options.ifExists == .update && self.mayUpdate(path)
             // With a digest, a partial file that does not belong to its journal is tried, and set aside if it is wrong.
@@ -231,7 +232,11 @@ extension DownloadLife {
 
     private func judge(_ failure: TransferFailure, of job: DownloadWishes.Job, isTwin: Bool) {
         self.result.count("failed: \(failure.code.rawValue)")
-        if self.isTolerable, failure.code != .cannotResume || !self.hasTornFinal {
+        // A journal that a power loss has torn is in the way of a name that must not change.
+        let isInTheWay =
+            failure.code == .fileExists && self.powerLosses > 0
+            && (job.isExact || self.wishes.options.ifExists == .update)
+        if self.isTolerable, !isInTheWay, failure.code != .cannotResume || !self.hasTornFinal {
             self.result.fail("a transfer from an honest site failed: \(failure.code.rawValue), \(failure.message)")
         }
         if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }

@@ -17,6 +17,8 @@ final class Hands {
     private var gifts: [Gift] = []
     private var replacement: [UInt8]?
     private var takesNames = false
+    /// What another program writes into its file when a response has come for it.
+    private var rewriting: [UInt8]?
     /// The files of others that exist: Martlet must not touch them.
     private(set) var foreign: [String: [UInt8]] = [:]
     /// The files that appear while a command runs.
@@ -56,6 +58,10 @@ final class Hands {
             self.replacement = replacement
         }
         self.takesNames = recipe.has(oneIn: 20, "another program takes the name right before the file gets it")
+        let rewriting = SimulatedContent.random(recipe.draw(1...70_000), using: &recipe.random)
+        if recipe.has(oneIn: site.kind == .exists ? 4 : 25, "another program rewrites its file.bin after a response") {
+            self.rewriting = rewriting
+        }
         for suffix in ["", ".part", ".part.journal", ".1"] {
             let time = Int64(recipe.draw(0...2000)) * 1_000_000
             let isThere = recipe.draw(0...1) == 0
@@ -77,6 +83,18 @@ final class Hands {
         self.disk.put(path, replacement)
         self.foreign[path] = replacement
         self.replacement = nil
+    }
+
+    /// A response has been accepted: another program rewrites its file, which was examined before.
+    func responded() {
+        let path = "\(DownloadLife.directory)/file.bin"
+        guard let rewriting, let bytes = self.foreign[path], self.disk.contents(path) == bytes else { return }
+        self.rewriting = nil
+        _ = self.disk.remove(path)
+        self.disk.put(path, rewriting)
+        self.foreign[path] = rewriting
+        self.ofResource.remove(path)
+        self.late.insert(path)
     }
 
     /// A call is about to give a file a name: another program is faster.
