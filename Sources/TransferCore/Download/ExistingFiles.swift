@@ -199,7 +199,8 @@ package struct ExistingFiles: Sendable {
         case .skip: return .skip(existing)
         case .fail: return .fail(self.exists(target))
         case .overwrite where existing.isRegular: return .fetch(overwrites: true)
-        case .auto where existing.isRegular && !existing.hasControlFile && freshness(existing) == .current: return .skip(existing)
+        case .auto where existing.isRegular && !existing.hasControlFile && freshness(existing) == .current:
+            return .skip(existing)
         case .update where existing.isRegular && !existing.hasControlFile:
             return freshness(existing) == .different ? .fetch(overwrites: true) : .skip(existing)
         case .auto, .rename, .resume, .overwrite, .update: return .nextName(reason: "")
