@@ -70,7 +70,8 @@ struct AddressTests {
     func families() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "inside") }
         for (family, isReached) in [(AddressFamily.ipv4, true), (.ipv6, false)] {
-            try await HTTPTransport.with({ $0.family = family }) { (transport) async throws in
+            let configure: (inout HTTPTransport.Configuration) -> Void = { $0.family = family }
+            try await HTTPTransport.with(configure) { (transport) async throws in
                 let record = await transport.get(try server.url("/"))
                 #expect((record.error == nil) == isReached)
                 if !isReached { #expect(record.error?.message.contains("no IPv6 address, and --ipv6") == true) }
