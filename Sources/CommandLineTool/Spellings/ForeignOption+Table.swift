@@ -56,7 +56,6 @@ extension ForeignOption {
             .words(shown: "--if-exists fail, if it is false") { $0 == "false" ? ["--if-exists=fail"] : [] }
         ),
         Self("-nc", [.wget], .flag, .words(shown: "--if-exists skip") { _ in ["--if-exists=skip"] }),
-        Self("-N --timestamping", [.wget], .flag, .option("--timestamping")),
         Self("--conditional-get", [.aria2], .truth, .words(shown: "--timestamping", Self.flag("--timestamping"))),
         Self("--spider", [.wget], .flag, .option("--dry-run")),
         Self("-I --head", [.curl], .flag, .option("--dry-run")),
@@ -88,7 +87,6 @@ extension ForeignOption {
         Self("--enable-http-keep-alive", [.aria2], .truth, .usual("connections are kept and used again")),
         Self("--all-proxy", [.aria2], .value, .option("--proxy")),
         Self("--noproxy", [.curl], .value, .option("--no-proxy")),
-        Self("--load-cookies", [.wget, .aria2], .value, .option("--load-cookies")),
         Self("--save-cookies", [.wget, .aria2], .value, .option("--cookie-jar")),
         Self("--keep-session-cookies", [.wget], .flag, .usual("a cookie jar has session cookies, too")),
     ]
