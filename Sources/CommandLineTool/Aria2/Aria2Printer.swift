@@ -15,7 +15,6 @@ final class Aria2Printer: Sendable {
         var results: Aria2Results
         var lastReadout = -1.0
         var lastSummary = 0.0
-        var ids: [TransferID: GID] = [:]
         var rows: [RunModel.Row] = []
         /// Whether lines of a list could not be used.
         var hasProblems = false
@@ -123,7 +122,7 @@ final class Aria2Printer: Sendable {
         }
         if isDue, !batch.model.rows.isEmpty { self.write(self.summary(batch.model)) }
         guard self.output.showsReadout else { return }
-        let line = self.text.readout(batch.model.rows.map { ($0, self.id($0.id)) }, rate: totals.rate)
+        let line = self.text.readout(batch.model.rows, rate: totals.rate)
         if self.isLive {
             let columns = Terminal.size(self.output.descriptor).columns
             let frame = line.isEmpty ? [] : [DisplayText.start(of: line, within: max(1, columns - 1))]
@@ -142,29 +141,21 @@ final class Aria2Printer: Sendable {
         var lines = [" *** Download Progress Summary as of \(Self.time("%a %b %d %H:%M:%S %Y")) *** "]
         lines.append(String(repeating: "=", count: 79))
         for row in model.rows {
-            lines.append(self.text.progress(row, id: self.id(row.id)))
+            lines.append(self.text.progress(row))
             lines.append("FILE: \(DisplayText.clean(row.path.isEmpty ? row.name : row.path))")
             lines.append(String(repeating: "-", count: 79))
         }
         return lines + [""]
     }
 
-    /// The first six digits of a file's identifier.
-    private func id(_ number: TransferID) -> String {
-        self.state.withLock { String(($0.ids[number]?.description ?? "000000").prefix(6)) }
-    }
-
     private func take(_ report: EventMailbox.Report) {
         let event = report.event
         let gid = event.userInfo as? GID
-        if let id = event.id, let gid { self.state.withLock { $0.ids[id] = gid } }
         switch event.kind {
         case .finished(let completion):
-            self.forget(event.id)
             if let gid { self.session?.finished(gid) }
             self.finished(completion, report, gid)
         case .failed(let failure):
-            self.forget(event.id)
             self.failed(failure, report, gid)
         case .warning(let text): self.tell(.warn, text)
         case .note(let text): self.tell(event.id == nil ? .warn : .info, text)
@@ -178,11 +169,6 @@ final class Aria2Printer: Sendable {
     private func start(_ hooks: [Aria2Hook], _ gid: GID?, path: String) {
         guard let gid, let problem = self.hooks.run(hooks, gid, path: path) else { return }
         self.tell(.error, "Could not execute user command: \(problem)")
-    }
-
-    private func forget(_ id: TransferID?) {
-        guard let id else { return }
-        self.state.withLock { $0.ids[id] = nil }
     }
 
     private func finished(_ completion: TransferEvent.Completion, _ report: EventMailbox.Report, _ gid: GID?) {
@@ -229,12 +215,14 @@ final class Aria2Printer: Sendable {
     func end() {
         let running = self.state.withLock { $0.rows }
         for row in running {
-            let id = self.id(row.id)
+            let id = row.gid?.description ?? ""
             let place = DisplayText.clean(row.path.isEmpty ? row.name : row.path)
             self.tell(.notice, "Download GID#\(id) not complete: \(place)")
-            self.start([.stop], self.state.withLock { $0.ids[row.id] }, path: row.path)
+            self.start([.stop], row.gid, path: row.path)
             let percent = Quantity.percent(row.bytes, of: row.total)
-            self.add(.init(id: id, state: .unfinished, rate: row.rate, percent: percent, place: place))
+            self.add(
+                .init(id: String(id.prefix(6)), state: .unfinished, rate: row.rate, percent: percent, place: place)
+            )
         }
         guard !self.output.isQuiet else { return }
         let (results, hasFailures, hasProblems) = self.state.withLock {

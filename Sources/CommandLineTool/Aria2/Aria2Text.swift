@@ -38,8 +38,8 @@ struct Aria2Text: Sendable {
     }
 
     /// A file's progress: `[#91cbab 1.0MiB/4.7MiB(21%) CN:1 DL:1.0MiB ETA:3s]`.
-    func progress(_ row: RunModel.Row, id: String) -> String {
-        var text = "[#\(id) \(self.progressOfSize(row)) CN:\(row.connections)"
+    func progress(_ row: RunModel.Row) -> String {
+        var text = "[#\(Self.id(row)) \(self.progressOfSize(row)) CN:\(row.connections)"
         text += " DL:\(self.size(Int64(row.rate.isFinite ? row.rate : 0)))B"
         if let left = row.secondsLeft, left.isFinite, left >= 1, left < 1e9 { text += " ETA:\(self.time(Int(left)))" }
         return text + "]"
@@ -48,16 +48,19 @@ struct Aria2Text: Sendable {
     /// The progress of all files on one line.
     ///
     /// - Parameters:
-    ///   - rows: The running files and their identifiers.
+    ///   - rows: The running files.
     ///   - rate: Their rate, in bytes per second.
     /// - Returns: The line; empty without files.
-    func readout(_ rows: [(row: RunModel.Row, id: String)], rate: Double) -> String {
+    func readout(_ rows: [RunModel.Row], rate: Double) -> String {
         guard let first = rows.first else { return "" }
-        if rows.count == 1 { return self.progress(first.row, id: first.id) }
+        if rows.count == 1 { return self.progress(first) }
         var text = "[DL:\(self.size(Int64(rate.isFinite ? rate : 0)))B]"
-        for (row, id) in rows.prefix(5) { text += "[#\(id) \(self.progressOfSize(row))]" }
+        for row in rows.prefix(5) { text += "[#\(Self.id(row)) \(self.progressOfSize(row))]" }
         return rows.count > 5 ? text + "(+\(rows.count - 5))" : text
     }
+
+    /// The first six digits of a file's identifier.
+    private static func id(_ row: RunModel.Row) -> String { String((row.gid?.description ?? "000000").prefix(6)) }
 
     private func progressOfSize(_ row: RunModel.Row) -> String {
         let total = row.total ?? 0

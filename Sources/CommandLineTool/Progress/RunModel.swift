@@ -27,6 +27,8 @@ struct RunModel: Sendable {
         var secondsLeft: Double?
         /// The number of connections in use.
         var connections = 0
+        /// The identifier that the caller has given it, or `nil`.
+        var gid: GID?
         /// The reason for waiting, or `nil`.
         var waiting: String?
 
@@ -83,7 +85,7 @@ struct RunModel: Sendable {
         switch event.kind {
         case .started(let path):
             if let row = self.row(of: id) { return row }
-            let row = Row(id: id, name: self.name(path, event), path: path)
+            let row = Row(id: id, name: self.name(path, event), path: path, gid: event.userInfo as? GID)
             self.rows.append(row)
             return row
         case .response(let response):

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import Testing
 import TransferCore
 import TransferEngine
@@ -11,7 +12,8 @@ import TransferEngine
     private func row(_ number: Int, _ bytes: Int64, of total: Int64?, rate: Double, left: Double?) -> RunModel.Row {
         var model = RunModel()
         let id = TransferID(UInt64(number))
-        model.apply(TransferEvent(id: id, url: "http://h/a", userInfo: nil, kind: .started(path: "/d/a")))
+        let gid = GID(rawValue: UInt64(number) << 40)
+        model.apply(TransferEvent(id: id, url: "http://h/a", userInfo: gid, kind: .started(path: "/d/a")))
         var progress = TransferEvent.Progress(bytes: bytes, total: total, rate: rate, secondsLeft: left, connections: 2)
         progress.connections = 2
         return model.apply(TransferEvent(id: id, url: "http://h/a", userInfo: nil, kind: .progress(progress)))
@@ -35,12 +37,12 @@ import TransferEngine
 
     @Test("a file's progress is on a line that programs parse")
     func progress() {
-        let row = self.row(1, 1 << 20, of: 5_000_000, rate: 1_048_576, left: 3.7)
-        #expect(self.text.progress(row, id: "91cbab") == "[#91cbab 1.0MiB/4.7MiB(20%) CN:2 DL:1.0MiB ETA:3s]")
-        let unknown = self.row(1, 10, of: nil, rate: 0, left: nil)
-        #expect(self.text.progress(unknown, id: "91cbab") == "[#91cbab 10B/0B CN:2 DL:0B]")
+        let row = self.row(0x91cbab, 1 << 20, of: 5_000_000, rate: 1_048_576, left: 3.7)
+        #expect(self.text.progress(row) == "[#91cbab 1.0MiB/4.7MiB(20%) CN:2 DL:1.0MiB ETA:3s]")
+        let unknown = self.row(0x91cbab, 10, of: nil, rate: 0, left: nil)
+        #expect(self.text.progress(unknown) == "[#91cbab 10B/0B CN:2 DL:0B]")
         #expect(self.text.readout([], rate: 0) == "")
-        let rows = (1...7).map { (row: self.row($0, 1024, of: 2048, rate: 1, left: nil), id: "00000\($0)") }
+        let rows = (1...7).map { self.row($0, 1024, of: 2048, rate: 1, left: nil) }
         #expect(
             self.text.readout(Array(rows.prefix(2)), rate: 2048)
                 == "[DL:2.0KiB][#000001 1.0KiB/2.0KiB(50%)][#000002 1.0KiB/2.0KiB(50%)]"
