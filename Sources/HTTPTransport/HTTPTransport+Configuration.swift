@@ -44,19 +44,3 @@ extension HTTPTransport {
         }
     }
 }
-
-/// A family of addresses.
-package enum AddressFamily: String, Sendable, Hashable {
-    case ipv4 = "IPv4"
-    case ipv6 = "IPv6"
-
-    /// Whether an address is of this family.
-    func contains(_ address: SocketAddress) -> Bool {
-        address.protocol == (self == .ipv4 ? .inet : .inet6)
-    }
-
-    /// The failure of a host that has no address of this family.
-    var missing: NameFailure {
-        NameFailure(.unknownName, "it has no \(self.rawValue) address, and no other is permitted")
-    }
-}

@@ -76,6 +76,9 @@ struct HelpTests {
             (["example", "blocking"], "write ./martlet example NAME in a checkout"),
             (["https://h/a"], "write martlet get https://h/a"),
             (["--hlep"], "Unknown option '--hlep'"),
+            (["--retry", "3", "get", "https://h/a"], "written after the command: martlet get --retry"),
+            (["wget", "https://h/a"], "did you mean martlet get?"), (["upload", "a"], "did you mean martlet put?"),
+            (["get", "http//h/a"], "write http://h/a"), (["get", "https:/h/a"], "write https://h/a"),
         ]
     )
     func wrongCommands(arguments: [String], message: String) {

@@ -65,4 +65,17 @@ struct AddressTests {
         }
         #expect(proxy.requests.count == 1)
     }
+
+    @Test("with one family of addresses, a host of the other one is not connected to, and the message says why")
+    func families() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "inside") }
+        for (family, isReached) in [(AddressFamily.ipv4, true), (.ipv6, false)] {
+            try await HTTPTransport.with({ $0.family = family }) { (transport) async throws in
+                let record = await transport.get(try server.url("/"))
+                #expect((record.error == nil) == isReached)
+                if !isReached { #expect(record.error?.message.contains("no IPv6 address, and --ipv6") == true) }
+            }
+        }
+        #expect(server.connectionCount == 1)
+    }
 }

@@ -4,17 +4,32 @@ enum UnknownCommand {
     /// The message, or `nil` if the arguments start with a command or an option.
     static func message(for arguments: [String]) -> String? {
         guard let word = arguments.first == "help" ? arguments.dropFirst().first : arguments.first else { return nil }
-        guard !word.hasPrefix("-"), !self.names.contains(word) else { return nil }
         let shown = DisplayText.clean(word)
+        if word.hasPrefix("-"), arguments.first == word,
+            let command = arguments.first(where: MartletCommand.names.contains)
+        {
+            return "Error: options are written after the command: martlet \(command) \(shown) …"
+        }
+        guard !word.hasPrefix("-"), !self.names.contains(word) else { return nil }
         if word.contains("://") { return "Error: '\(shown)' is not a command; write martlet get \(shown)" }
         let advice =
             if word == "example" {
                 "; write ./martlet example NAME in a checkout"
             } else {
-                self.nearest(to: word).map { "; did you mean martlet \($0)?" } ?? ""
+                (self.meanings[word.lowercased()] ?? self.nearest(to: word)).map { "; did you mean martlet \($0)?" }
+                    ?? ""
             }
         return "Error: '\(shown)' is not a command\(advice)\n  See 'martlet --help' for all commands."
     }
+
+    /// Our commands for words of other programs.
+    private static let meanings = [
+        "curl": "get", "wget": "get", "aria2c": "get", "download": "get", "fetch": "get", "upload": "put",
+        "send": "put",
+        "queue": "list", "ls": "list", "status": "list", "info": "show", "rm": "remove", "delete": "remove",
+        "cancel": "remove", "start": "resume", "unpause": "resume", "restart": "retry", "kill": "stop", "quit": "stop",
+        "shutdown": "stop", "share": "serve", "ui": "web", "page": "web", "man": "generate-manual",
+    ]
 
     private static var names: [String] { MartletCommand.names + ["help"] }
 

@@ -13,6 +13,13 @@ enum BareHost {
     /// - Throws: ``BadValue`` if it is none, or if a file has this name and a list of URLs may be meant.
     static func url(_ text: String, isFile: (String) -> Bool = Self.exists) throws(BadValue) -> HTTPURL {
         let shown = DisplayText.clean(text)
+        for scheme in ["http", "https"] {
+            for slip in ["\(scheme)//", "\(scheme):/", "\(scheme);//"]
+            where text.hasPrefix(slip) && !text.hasPrefix("\(scheme)://") {
+                let rest = DisplayText.clean(String(text.dropFirst(slip.count)))
+                throw BadValue("\(shown): the scheme is written \(scheme)://; write \(scheme)://\(rest)")
+            }
+        }
         guard Self.isHost(text) else {
             do throws(HTTPURLError) {
                 return try HTTPURL(text)

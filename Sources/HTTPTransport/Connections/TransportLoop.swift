@@ -122,7 +122,7 @@ final class TransportLoop: @unchecked Sendable {
             return self.loop.makeFailedFuture(denial)
         }
         if let address, let family = self.configuration.family, !family.contains(address) {
-            return self.loop.makeFailedFuture(family.missing)
+            return self.loop.makeFailedFuture(MissingFamily(family: family))
         }
         let bootstrap = ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)

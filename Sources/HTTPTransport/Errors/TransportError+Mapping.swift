@@ -21,6 +21,7 @@ extension TransportError {
         if let denial = error as? DeniedAddress { return .denied(denial, for: peer) }
         if let error = error as? NIOConnectionError {
             if let denial = error.dnsAError as? DeniedAddress { return .denied(denial, for: peer) }
+            if let missing = error.dnsAError as? MissingFamily { return .missing(missing.family, for: peer) }
             // A host may have several addresses; a shortage of local resources explains more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
@@ -28,6 +29,7 @@ extension TransportError {
             return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
         if let failure = error as? NameFailure { return .unresolved(peer, [failure]) }
+        if let missing = error as? MissingFamily { return .missing(missing.family, for: peer) }
         if case .connectTimeout? = error as? ChannelError { return .connectTimeout(peer, during: "connecting") }
         if let error = error as? IOError { return Self.connecting(to: peer, errno: error.errnoCode) }
         return Self.handshaking(with: peer, error)
@@ -71,6 +73,15 @@ extension TransportError {
         return TransportError(
             .nameResolution,
             "cannot resolve \(peer.nameOfHost) now: check the network and its name servers"
+        )
+    }
+
+    /// The error of a host without an address of the only permitted family.
+    static func missing(_ family: AddressFamily, for peer: Peer) -> TransportError {
+        let option = family == .ipv4 ? "--ipv4" : "--ipv6"
+        return TransportError(
+            .unknownName,
+            "\(peer.place) has no \(family.rawValue) address, and \(option) permits no other"
         )
     }
 

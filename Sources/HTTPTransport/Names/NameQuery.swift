@@ -59,7 +59,7 @@ final class NameQuery: Resolver, @unchecked Sendable {
         case .success(var addresses):
             if let family = self.lane.configuration.family {
                 addresses.removeAll { !family.contains($0) }
-                if addresses.isEmpty { return self.fail(family.missing) }
+                if addresses.isEmpty { return self.fail(MissingFamily(family: family)) }
             }
             // Those that remain are connected to: no second lookup could give others.
             var denial: DeniedAddress?
