@@ -122,6 +122,6 @@ import TransferEngine
         let fields: HeaderFields = ["ETag": "\"x\"", "Set-Cookie": "secret", "Location": "http://h/?token=secret"]
         let event = self.event(1, .response(.init(status: 200, fields: fields, expected: 7, path: "a", resumedFrom: 0)))
         let line = ReportText(verbose: true).line(EventMailbox.Report(event: event, name: "a", path: "a"))
-        #expect(line == "response: a: status 200, 7 bytes\n  ETag: \"x\"")
+        #expect(line == "response: a: status 200, 7 B\n  ETag: \"x\"")
     }
 }

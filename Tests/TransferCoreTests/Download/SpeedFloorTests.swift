@@ -75,7 +75,7 @@ struct SpeedFloorTests {
                 continue
             }
             #expect(failure.code == .tooSlow && failure.setting == .lowestRate && !failure.isRetryable)
-            #expect(failure.message == "slower than 1000 B/s for 10s")
+            #expect(failure.message == "slower than 0.98 KiB/s for 10s")
             switch ending.file {
             case .keep: #expect(length == Harness.length)
             // Less than 16 KiB of a small file are not worth keeping.
