@@ -56,7 +56,6 @@ extension ForeignOption {
             .words(shown: "--if-exists fail, if it is false") { $0 == "false" ? ["--if-exists=fail"] : [] }
         ),
         Self("-nc", [.wget], .flag, .words(shown: "--if-exists skip") { _ in ["--if-exists=skip"] }),
-        Self("-N --timestamping", [.wget], .flag, .option("--timestamping")),
         Self("--conditional-get", [.aria2], .truth, .words(shown: "--timestamping", Self.flag("--timestamping"))),
         Self("--spider", [.wget], .flag, .option("--dry-run")),
         Self("-I --head", [.curl], .flag, .option("--dry-run")),

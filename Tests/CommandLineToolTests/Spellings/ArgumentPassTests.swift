@@ -119,7 +119,7 @@ struct ArgumentPassTests {
     }
 
     private static let soon: Set<String> = [
-        "--user", "--load-cookies", "--cookie-jar", "--cert", "--key", "--netrc-file", "--timestamping",
+        "--user", "--load-cookies", "--cookie-jar", "--cert", "--key", "--netrc-file",
     ]
 
     @Test("Every translation is to options that a command has")
