@@ -192,6 +192,7 @@ extension UploadLife {
         case .fileIO, .cannotOpen: return hasDiskFault || !self.source.changes.isEmpty
         case .badResponse:
             return hasStatus(400...599) || met.contains(.malformed) || self.isMisled || hasStatus(201...201)
+        case .fileExists: return statuses.contains(409) && self.site.model.refusesOverwriting
         case .redirects: return hasStatus(300...399)
         case .authentication: return statuses.contains(401) || statuses.contains(403)
         case .overloaded: return statuses.contains(429) || statuses.contains(503)

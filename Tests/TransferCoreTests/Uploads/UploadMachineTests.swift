@@ -626,6 +626,9 @@ struct UploadMachineTests {
                 guard compares else {
                     #expect(bench.respond(200, fields) == ["release host", "failed"])
                     #expect(bench.failure?.status == 409)
+                    // Another length says that it is another file; without a digest or a length nothing does.
+                    let isOther = fields["Content-Length"] == "5"
+                    #expect(bench.failure?.code == (isOther ? .fileExists : .badResponse))
                     continue
                 }
                 #expect(bench.respond(200, fields) == ["digest sha256 \(self.whole)"])
@@ -633,6 +636,7 @@ struct UploadMachineTests {
                 let actions = bench.words(bench.machine.digestComputed(.success(digest)))
                 #expect(actions == (isEqual ? ["check"] : ["release host", "failed"]))
                 if isEqual { #expect(bench.check() == ["release host", "finished"]) }
+                if !isEqual { #expect(bench.failure?.code == .fileExists) }
             }
         }
     }
