@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import NIOSSL
 internal import Platform
 internal import TransferCore
 
@@ -21,15 +22,19 @@ struct SystemAuthorities: Sendable, Equatable {
         case directory
     }
 
-    /// The files and directories; only those that exist.
-    private(set) var places: [String] = []
+    /// The file of all authorities, if it exists.
+    private(set) var file: String?
+    /// The directories, only those that exist.
+    private(set) var directories: [String] = []
+    /// Whether they are those that NIOSSL loads by itself, which is faster.
+    private(set) var isUsual = false
     /// Whether none of them can have an authority.
     private(set) var isEmpty = true
     /// The variable and the path that cannot be used.
     private(set) var unusable: (variable: String, path: String)?
 
     static func == (left: Self, right: Self) -> Bool {
-        left.places == right.places && left.isEmpty == right.isEmpty
+        left.file == right.file && left.directories == right.directories && left.isEmpty == right.isEmpty
             && left.unusable?.variable == right.unusable?.variable && left.unusable?.path == right.unusable?.path
     }
 
@@ -38,8 +43,8 @@ struct SystemAuthorities: Sendable, Equatable {
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
         "/etc/ssl/cert.pem",
     ]
-    /// The directories of distributions: Debian, Arch, Alpine and openSUSE; Fedora.
-    private static let directories = ["/etc/ssl/certs", "/etc/pki/tls/certs"]
+    /// The directory of Debian, Arch, Alpine and openSUSE.
+    private static let directories = ["/etc/ssl/certs"]
 
     /// Those of this machine.
     static var current: SystemAuthorities { SystemAuthorities(.current) }
@@ -52,33 +57,33 @@ struct SystemAuthorities: Sendable, Equatable {
 
     /// Finds the files.
     init(_ machine: Machine) {
-        let file = machine.variable("SSL_CERT_FILE").flatMap { $0.isEmpty ? nil : $0 }
-        if let file {
-            guard machine.kind(file) == .file else {
-                self.unusable = ("SSL_CERT_FILE", file)
-                return
-            }
-            self.places.append(file)
-            self.isEmpty = false
-        } else if let found = Self.files.first(where: { machine.kind($0) == .file }) {
-            self.places.append(found)
-            self.isEmpty = false
+        let named = machine.variable("SSL_CERT_FILE").flatMap { $0.isEmpty ? nil : $0 }
+        if let named, machine.kind(named) != .file {
+            self.unusable = ("SSL_CERT_FILE", named)
+            return
         }
+        self.file = named ?? Self.files.first { machine.kind($0) == .file }
+        self.isEmpty = self.file == nil
         let list = machine.variable("SSL_CERT_DIR").flatMap { $0.isEmpty ? nil : $0 }
         let directories = list.map { $0.split(separator: ":").map(String.init) } ?? Self.directories
         for directory in directories where machine.kind(directory) == .directory {
-            self.places.append(directory)
+            self.directories.append(directory)
             if self.isEmpty, machine.hasHashedNames(directory) { self.isEmpty = false }
         }
-        if let list, file == nil, !directories.contains(where: { machine.kind($0) == .directory }) {
+        // NIOSSL knows the first two.
+        self.isUsual =
+            self.file == Self.files.prefix(2).first { machine.kind($0) == .file }
+            && (list == nil || self.directories == Self.directories)
+        if let list, named == nil, self.directories.isEmpty {
             self.unusable = ("SSL_CERT_DIR", list)
         }
     }
 
     /// The error of a variable that names nothing that can be used.
-    var problem: TransportError? {
-        guard let (variable, path) = self.unusable else { return nil }
-        return TransportError(
+    var problem: TransportError? { self.unusable.map { Self.problem($0.variable, $0.path) } }
+
+    private static func problem(_ variable: String, _ path: String) -> TransportError {
+        TransportError(
             .certificateUnknownAuthority,
             "no certificate can be verified: \(variable) names '\(path)', which is not a readable "
                 + (variable == "SSL_CERT_FILE" ? "file of certificates" : "directory of certificates"),
@@ -107,6 +112,28 @@ extension SystemAuthorities.Machine {
 }
 
 extension SystemAuthorities {
+    /// The certificates of the file, and of all directories but the first.
+    ///
+    /// - Throws: `TransportError` if the file has none.
+    func certificates() throws(TransportError) -> [NIOSSLCertificate] {
+        var certificates: [NIOSSLCertificate] = []
+        if let file = self.file {
+            do {
+                certificates = try NIOSSLCertificate.fromPEMFile(file)
+            } catch {
+                throw Self.problem("SSL_CERT_FILE", file)
+            }
+        }
+        for directory in self.directories.dropFirst() {
+            guard let names = DirectoryEntries(path: directory) else { continue }
+            while let name = names.next() {
+                guard Self.isHashedName(name) else { continue }
+                certificates += (try? NIOSSLCertificate.fromPEMFile("\(directory)/\(name)")) ?? []
+            }
+        }
+        return certificates
+    }
+
     /// Whether a name is that of an authority's file in a directory: eight hexadecimal digits, a dot and a number.
     static func isHashedName(_ name: String) -> Bool {
         let name = name.utf8

@@ -140,19 +140,19 @@ final class TLSSettings: Sendable {
         var additional: [NIOSSLAdditionalTrustRoots] = []
         if case .systemAnd = self.settings.roots { additional.append(.certificates(self.material.roots)) }
         #if os(Linux)
-        let authorities = SystemAuthorities.current
-        if let problem = authorities.problem { throw problem }
-        if authorities.isEmpty, additional.isEmpty { throw .noAuthorities }
-        let places = authorities.places.map { NIOSSLAdditionalTrustRoots.file($0) }
-        configuration.trustRoots = .certificates([])
-        additional = places + additional
+        let found: SystemAuthorities? = SystemAuthorities.current
         #else
-        if let authorities = SystemAuthorities.chosen {
-            if let problem = authorities.problem { throw problem }
-            configuration.trustRoots = .certificates([])
-            additional = authorities.places.map { .file($0) } + additional
-        }
+        let found = SystemAuthorities.chosen
         #endif
+        if let found {
+            if let problem = found.problem { throw problem }
+            if found.isEmpty, additional.isEmpty { throw .noAuthorities }
+            if !found.isUsual {
+                // NIOSSL searches the files of one directory when they are needed; all others are read now.
+                configuration.trustRoots = found.directories.first.map { .file($0) } ?? .certificates([])
+                additional.append(.certificates(try found.certificates()))
+            }
+        }
         configuration.additionalTrustRoots = additional
     }
 }
