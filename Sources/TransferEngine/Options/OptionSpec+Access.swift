@@ -28,7 +28,7 @@ extension OptionSpec<String> {
         Self(
             "bearer-file",
             .file(),
-            "Send the token on the first line of a file as 'Authorization: Bearer …', as --header would."
+            "Send the token on the first line of a file as 'Authorization: Bearer TOKEN', as --header would."
         )
     }
 

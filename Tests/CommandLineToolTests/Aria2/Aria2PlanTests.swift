@@ -196,18 +196,35 @@ import TransferTesting
             Array("# Netscape HTTP Cookie File\na\tFALSE\t/\tFALSE\t0\tname\tvalue\n".utf8),
             to: "cookies.txt"
         )
-        let request = try self.request(
+        let plan = try self.plan(
             "--http-user=u",
             "--http-passwd=p",
             "--load-cookies=\(file)",
+            "--save-cookies=saved",
+            "--certificate=c.pem",
+            "--private-key=k.pem",
+            "--netrc-path=n",
             "--http-no-cache",
             "http://a/x"
         )
-        #expect(request.fields.contains { $0 == ("Authorization", "Basic dTpw") })
-        #expect(request.fields.contains { $0 == ("Cookie", "name=value") })
+        let access = try plan.run().access
+        #expect(access.login == AccessPlan.Login(name: "u", password: "p") && access.netrcPath == "n")
+        #expect(access.loadCookies == file && access.cookieJar == "saved")
+        #expect(access.certificate == "c.pem" && access.key == "k.pem")
+        #expect(try self.plan("-n", "--netrc-path=n", "http://a/x").run().access.netrcPath == nil)
+        let request = try #require(try self.requests(plan).first)
         #expect(request.fields.contains { $0 == ("Pragma", "no-cache") })
+        #expect(!request.fields.contains { $0.0 == "Authorization" || $0.0 == "Cookie" })
+        // Those of a file of a list are its own.
+        guard case .entries(var entries) = plan.sources else { return }
+        entries[0].options[.httpUser] = "v"
+        entries[0].options[.loadCookies] = file
+        let own = try plan.request(entries[0], plan.run().options, CookieFiles()).0
+        #expect(own.fields.contains { $0 == ("Authorization", "Basic djo=") })
+        #expect(own.fields.contains { $0 == ("Cookie", "name=value") })
+        entries[0].options[.loadCookies] = file + ".missing"
+        #expect(throws: BadValue.self) { try plan.request(entries[0], plan.run().options, CookieFiles()) }
         #expect(try self.request("--dry-run", "http://a/x").method == "HEAD")
-        #expect(throws: BadValue.self) { try self.request("--load-cookies=\(file).missing", "http://a/x") }
     }
 
     @Test("the name of --out stays below the directory")

@@ -88,7 +88,7 @@ import Testing
         arguments: [
             ("--interface=eth0", "leave it out"), ("-Tx.torrent", "BitTorrent client"), ("-Mx.meta4", "give the URLs"),
             ("-P", "let the shell expand"), ("--rpc-secure", "put a proxy with TLS in front"),
-            ("--conditional-get=true", "-c skips"), ("--save-cookies=f", "--load-cookies"), ("-S", "torrents"),
+            ("--conditional-get=true", "-c skips"), ("-S", "torrents"),
         ]
     )
     func refused(word: String, remedy: String) throws {
