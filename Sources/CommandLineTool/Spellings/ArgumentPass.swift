@@ -187,9 +187,19 @@ struct ArgumentPass {
     private mutating func addCredentials() {
         if let user {
             self.add(["--user=\(user)" + (self.password.map { ":\($0)" } ?? "")], for: "--http-user")
+        } else if let password, let index = self.output.indices.last(where: { self.isUser($0) }) {
+            // wget's user is ours, its password is not.
+            self.output[index] += ":" + password
         } else if self.password != nil {
             self.problems.append("a password needs a user; write --user NAME, and it is asked for, or --netrc")
         }
+    }
+
+    /// Whether a word of the output is a user name without a password: after `--user`, or with it.
+    private func isUser(_ index: Int) -> Bool {
+        let word = self.output[index]
+        guard !word.contains(":") else { return false }
+        return word.hasPrefix("--user=") || index > 0 && self.output[index - 1] == "--user"
     }
 
     private mutating func unknown(_ name: String) {

@@ -42,6 +42,9 @@ struct ArgumentPassTests {
             ("-x16 -s16 -k1M https://h/a", "-x16 --connections=16 --min-split-size=1M https://h/a"),
             ("--split=8 https://h/a", "--connections=8 https://h/a"),
             ("--spider https://h/a", "--dry-run https://h/a"),
+            ("--http-user u --http-passwd p https://h/a", "https://h/a --user=u:p"),
+            ("--user=u --password=p https://h/a", "--user=u:p https://h/a"),
+            ("--user u --password p https://h/a", "--user u:p https://h/a"),
             (
                 "--auto-file-renaming=false --allow-overwrite=true https://h/a",
                 "--if-exists=fail --if-exists=overwrite https://h/a"
