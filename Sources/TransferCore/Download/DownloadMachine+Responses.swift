@@ -47,7 +47,7 @@ extension DownloadMachine {
         )
         switch verdict {
         case .redirect(let location): self.redirected(index, head, to: location, now)
-        case .failed(let failure) where head.status == 401 && self.terms.answersChallenges:
+        case .failed(let failure) where head.status == 401 && (self.terms.hasPolicy || self.terms.hasAuthorizer):
             self.challenged(index, head, otherwise: failure, now)
         default:
             if case .examine(let byGET) = self.requests[index].purpose {

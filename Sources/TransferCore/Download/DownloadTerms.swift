@@ -54,10 +54,10 @@ package struct DownloadTerms: Sendable {
     package var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept under another name.
     package var keepBad = true
-    /// Whether a policy decides about redirects and the first response.
+    /// Whether a policy decides about redirects, challenges and the first response.
     package var hasPolicy = false
-    /// Whether a policy or an authorizer decides about challenges (401).
-    package var answersChallenges = false
+    /// Whether an authorizer decides about challenges (401); otherwise a policy does.
+    package var hasAuthorizer = false
     /// Whether the caller supplies fresh URLs for expired links.
     package var hasRefresher = false
     /// The number of event loops.

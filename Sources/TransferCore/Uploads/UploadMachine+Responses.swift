@@ -45,7 +45,7 @@ extension UploadMachine {
             if let location = head.fields["Location"], !location.isEmpty {
                 return self.redirected(exchange, head, to: location)
             }
-        case 401 where self.plan.answersChallenges: return self.challenged(exchange, head, wallNow)
+        case 401 where self.plan.hasPolicy || self.plan.hasAuthorizer: return self.challenged(exchange, head, wallNow)
         case 417 where !self.history.refusesExpect:
             self.history.refusesExpect = true
             var request = exchange.request

@@ -25,10 +25,10 @@ package struct UploadPlan: Sendable {
     package var mayBeRepeated = false
     /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false
-    /// Whether the upload has a policy for redirects and responses.
+    /// Whether the upload has a policy for redirects, challenges and responses.
     package var hasPolicy = false
-    /// Whether a policy or an authorizer decides about challenges (401).
-    package var answersChallenges = false
+    /// Whether an authorizer decides about challenges (401); otherwise a policy does.
+    package var hasAuthorizer = false
     /// The minimum length at which `Expect: 100-continue` is sent, or `nil` for never.
     package var expectsFrom: Int64?
     /// The rule for redirects.

@@ -221,7 +221,7 @@ extension DownloadRequest {
         terms.namesByFinalURL = self.namesByFinalURL
         terms.mark = self.mark
         terms.hasPolicy = self.policy != nil
-        terms.answersChallenges = self.policy != nil || self.options.authorizer != nil
+        terms.hasAuthorizer = self.options.authorizer != nil
         terms.laneCount = laneCount
         return terms
     }

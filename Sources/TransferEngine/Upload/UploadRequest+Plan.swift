@@ -28,7 +28,7 @@ extension UploadRequest {
         plan.mayBeRepeated = self.options.mayBeRepeated
         plan.notesUnrepeatable = self.noteUnrepeatable != nil
         plan.hasPolicy = self.policy != nil
-        plan.answersChallenges = self.policy != nil || self.options.authorizer != nil
+        plan.hasAuthorizer = self.options.authorizer != nil
         plan.answerLimit = self.answerLimit ?? (self.receiver == nil ? Self.unreadAnswerLimit : nil)
         plan.answerTime = self.receiver == nil ? Self.unreadAnswerTime.inNanoseconds : nil
         plan.expectsFrom = self.asksFrom
