@@ -567,7 +567,10 @@ class Daemon(Server):
         "--rpc-secret-file": ["{token_file}"],
     }
     # --detach would leave no process to watch; a descriptor is another source of the same token.
-    always = {"--dir", "--listen", "--state-dir", "--rpc-secret-fd", "--detach", "--help", "--version"}
+    always = {
+        "--dir", "--listen", "--state-dir", "--rpc-secret-fd", "--detach", "--show-options", "--forget-options", "--help",
+        "--version",
+    }
     exclusive = [("--rpc-secret", "--rpc-secret-file")]
 
     def places(self):

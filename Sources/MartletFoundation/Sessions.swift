@@ -49,7 +49,7 @@ extension Credentials {
     ///   - credential: The credentials, or `nil` to remove them.
     ///   - url: Any URL of the server.
     ///   - realm: The realm they are for, or `nil` for every realm without separate credentials.
-    /// - Throws: ``TransferError`` with `badURL`.
+    /// - Throws: A `TransferError` with `badURL`.
     public mutating func set(_ credential: Credential?, for url: URL, realm: String? = nil) throws(TransferError) {
         self.set(credential, for: try HTTPURL(url), realm: realm)
     }

@@ -16,7 +16,8 @@ struct DownloadWorldTests {
     func omission() {
         for seed in 1...20 as ClosedRange<UInt64> {
             let first = Shrinker.live(DownloadWorld.self, seed: seed)
-            guard let last = first.recipe.ingredients.last else { continue }
+            // A disk without locks has no second process, which is not drawn then.
+            guard let last = first.recipe.ingredients.last, !last.text.contains("no locks") else { continue }
             let without = Shrinker.live(DownloadWorld.self, seed: seed, without: [last.number])
             #expect(without.recipe.ingredients.map(\.text) == first.recipe.ingredients.dropLast().map(\.text))
         }

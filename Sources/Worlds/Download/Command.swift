@@ -114,7 +114,9 @@ final class Command: @unchecked Sendable {
         case .cancelled: self.note(event.id, .cancelled)
         case .drained: if self.pendingAdditions == 0 { self.exit() }
         case .paused: if let id = event.id { self.paused.insert(id) }
-        case .started: if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
+        case .started:
+            self.life.starts += 1
+            if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
         case .response(let response) where response.resumedFrom == 0:
             self.life.hands.responded()
             // Other bytes are held from now on.

@@ -219,7 +219,9 @@ extension DownloadLife {
 
     /// Whether an update may replace a file of another program: one that it has found, not one that took the name later.
     private func mayUpdate(_ path: String) -> Bool {
-        let isLate = self.hands.late.contains(path) && self.runs == 1 && self.wishes.additions == 0
+        let isLate =
+            self.hands.late.contains(path) && self.runs == 1 && self.wishes.additions == 0
+            && self.starts <= self.sites.count
         return !isLate && !path.hasSuffix(".part") && !path.hasSuffix(".journal")
     }
 

@@ -52,6 +52,8 @@ final class DownloadLife: WorldLife {
     var command: Command?
     var twin: Command?
     var runs = 0
+    /// How often transfers have started: each start examines the file anew.
+    var starts = 0
     var killed = 0
     var powerLosses = 0
     var processes = 0
