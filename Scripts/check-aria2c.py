@@ -429,7 +429,14 @@ def detached(url, directory, port, secret):
     done = run(LINK, [*arguments, f"--rpc-secret={secret}", "-i", "out"], directory)
     check("-D starts in the background", done.returncode == 0, done.stdout)
     check("-D responds at once", responds(port, secret) is not None)
-    check("-D: a new queue with the session", len(call(port, secret, "aria2.tellWaiting", 0, 10)) == 1)
+    # The list is added after the daemon has begun to respond.
+    waiting = []
+    for _ in range(200):
+        waiting = call(port, secret, "aria2.tellWaiting", 0, 10)
+        if waiting:
+            break
+        time.sleep(0.05)
+    check("-D: a new queue with the session", len(waiting) == 1)
     call(port, secret, "aria2.shutdown")
     for _ in range(100):
         if run(LINK, [*arguments, f"--rpc-secret={secret}"], directory).returncode == 0:

@@ -43,7 +43,7 @@ extension ProxyChoice {
 }
 
 extension Credentials {
-    /// Sets credentials for a server; see ``set(_:for:realm:)``.
+    /// Sets credentials for a server.
     ///
     /// - Parameters:
     ///   - credential: The credentials, or `nil` to remove them.
