@@ -6,7 +6,7 @@ import TransferTesting
 
 @testable import CommandLineTool
 
-@Suite("Completion of ids", .timeLimit(.minutes(1)))
+@Suite("Completion of ids", .timeLimit(.minutes(10)))
 struct IDCompletionTests {
     @Test("A command's ids are of transfers on which it has an effect")
     func states() {
@@ -33,7 +33,7 @@ struct IDCompletionTests {
             daemon.put(TransferRecord(id: id, state: .paused, urls: ["http://h/a"], directory: "/d", added: 1))
         }
         let words = ["martlet", "resume", "--state-dir", daemon.state.path, ids[0].description, "0"]
-        let found = await onThread { IDCompletion.candidates(words, prefix: "0") }
+        let found = await onThread { IDCompletion.candidates(words, prefix: "0", within: 600) }
         #expect(found.map(\.id) == [ids[1]])
         let params = try #require(daemon.calls(of: "martlet.list").first)
         #expect(params["prefix"] == "0" && params["states"] == ["paused", "retrying", "held"])

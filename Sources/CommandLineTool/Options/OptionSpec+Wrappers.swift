@@ -25,7 +25,7 @@ extension OptionSpec {
         )
     }
 
-    /// What a shell completes.
+    /// The completion of its value.
     var completion: CompletionKind? {
         switch self.syntax.completion {
         case .none: nil

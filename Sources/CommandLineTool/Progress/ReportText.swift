@@ -65,7 +65,7 @@ struct ReportText {
         }
     }
 
-    /// What a server says of a file.
+    /// The server's description of a file.
     private func examined(_ response: TransferEvent.ResponseInfo, _ url: String) -> String {
         let size = response.expected.map { Quantity.bytes($0) } ?? "size not declared"
         let fields = ["content-type", "last-modified"]

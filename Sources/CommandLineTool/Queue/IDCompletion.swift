@@ -26,10 +26,21 @@ enum IDCompletion {
     /// The time for the daemon's response, in seconds.
     private static let patience = 2
 
-    static func candidates(_ words: [String], prefix: String) -> [TransferRecord] {
+    /// The transfers whose ids begin with a text.
+    ///
+    /// - Parameters:
+    ///   - words: The words of the line.
+    ///   - prefix: The beginning of the id.
+    ///   - patience: The time for the daemon's response, in seconds.
+    /// - Returns: The transfers; none if the daemon does not respond in time.
+    static func candidates(
+        _ words: [String],
+        prefix: String,
+        within patience: Int = Self.patience
+    ) -> [TransferRecord] {
         guard prefix.utf8.count <= 16, prefix.allSatisfy(\.isHexDigit) else { return [] }
         let given = Set(words)
-        let found = QueueRun.result(within: self.patience) { () -> [TransferRecord] in
+        let found = QueueRun.result(within: patience) { () -> [TransferRecord] in
             guard let state = try? StateDirectory(Self.stateDirectory(in: words)) else { return [] }
             let client = ControlClient(state)
             return (try? await client.list(beginning: prefix, states: Self.states(of: words), limit: Self.limit)) ?? []

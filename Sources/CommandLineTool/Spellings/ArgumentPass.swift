@@ -12,7 +12,7 @@ struct ArgumentPass {
         case unchanged
         /// The arguments in our spelling.
         case words([String])
-        /// What is wrong, a line each.
+        /// The problems, a line each.
         case problem(String)
     }
 

@@ -175,7 +175,7 @@ extension ForeignOption {
     private static let put =
         "martlet get only fetches; write martlet put FILE URL, or martlet put --form NAME=VALUE URL"
 
-    /// What is left out on purpose, and what has another form.
+    /// Abilities left out on purpose, and those with another form.
     static let refused = [
         Self(
             "--recursive -p --page-requisites --convert-links -np --no-parent",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
-/// An option of curl, wget or aria2 as their users write it, and what `martlet get`, `put` and `add` make of it.
+/// An option of curl, wget or aria2 as their users write it, and its treatment by `martlet get`, `put` and `add`.
 ///
 /// A spelling works if these programs agree on its meaning, or only one of them has it. The others are answered: the
 /// message names each reading and what to write for it. None is guessed.
@@ -31,7 +31,7 @@ struct ForeignOption: Sendable {
         case truth
     }
 
-    /// What is made of an option.
+    /// The treatment of an option.
     enum Meaning: Sendable {
         /// An option of ours with the same value.
         case option(String)
@@ -51,7 +51,7 @@ struct ForeignOption: Sendable {
     let tools: Tools
     /// Whether it has a value.
     let arity: Arity
-    /// What is made of it.
+    /// Its treatment.
     let meaning: Meaning
 
     init(_ spellings: String, _ tools: Tools, _ arity: Arity, _ meaning: Meaning) {

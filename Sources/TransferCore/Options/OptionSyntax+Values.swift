@@ -81,15 +81,28 @@ extension OptionSyntax<String> {
 }
 
 extension OptionSyntax {
-    /// One of some values, each written as its description.
-    package static func choice(_ valueName: String, _ choices: [Value]) -> Self {
-        let words = choices.map { "\($0)" }
+    /// One of some named values.
+    ///
+    /// The name of an enumeration's case by reflection would cost a million instructions per type at each start.
+    package static func choice(_ valueName: String, _ choices: [Value], name: @escaping @Sendable (Value) -> String)
+        -> Self
+    {
+        let words = choices.map(name)
         return Self(valueName, completion: .words(words)) { text throws(OptionProblem) in
             guard let index = words.firstIndex(of: text) else {
                 throw OptionProblem("is unknown", write: "one of \(words.joined(separator: ", "))")
             }
             return choices[index]
+        } write: {
+            name($0)
         }
+    }
+}
+
+extension OptionSyntax where Value: RawRepresentable, Value.RawValue == String {
+    /// One of some values, each written as its raw value.
+    package static func choice(_ valueName: String, _ choices: [Value]) -> Self {
+        Self.choice(valueName, choices) { $0.rawValue }
     }
 }
 

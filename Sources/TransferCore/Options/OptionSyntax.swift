@@ -3,7 +3,7 @@
 package struct OptionSyntax<Value: Sendable>: Sendable {
     /// The placeholder of a value in help texts, such as `seconds`.
     package let valueName: String
-    /// What a shell completes.
+    /// The completion of a value in a shell.
     package let completion: OptionCompletion
     private let parse: @Sendable (String) throws(OptionProblem) -> Value
     private let write: @Sendable (Value) -> String
@@ -12,7 +12,7 @@ package struct OptionSyntax<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - valueName: The placeholder of a value.
-    ///   - completion: What a shell completes.
+    ///   - completion: The completion in a shell.
     ///   - parse: Parses a text.
     ///   - write: Writes a value so that `parse` returns it.
     package init(
@@ -41,7 +41,7 @@ package struct OptionSyntax<Value: Sendable>: Sendable {
     }
 }
 
-/// What a shell completes as the value of an option.
+/// The completion of an option's value in a shell.
 package enum OptionCompletion: Sendable, Hashable {
     /// Nothing.
     case none
@@ -55,9 +55,9 @@ package enum OptionCompletion: Sendable, Hashable {
 
 /// The reason for which a text is not a value of an option.
 package struct OptionProblem: Error, Sendable, Hashable {
-    /// What follows the text in a message, such as `is not a size`; or the whole message.
+    /// The words after the text in a message, such as `is not a size`; or the whole message.
     package let complaint: String
-    /// What to write, such as `a number of bytes such as 500K`, or `nil` if the complaint says it.
+    /// The accepted form, such as `a number of bytes such as 500K`, or `nil` if the complaint says it.
     package let wanted: String?
     /// Whether the complaint is the whole message.
     package let isWhole: Bool

@@ -106,7 +106,7 @@ extension OptionSpec<Priority> {
     package static var priority: OptionSpec<Priority> {
         Self(
             "priority",
-            .choice("priority", Priority.allCases.reversed()),
+            .choice("priority", Priority.allCases.reversed()) { $0.name },
             "Priority of the files: foreground, high, normal or low.",
             standard: "normal"
         ) {

@@ -13,9 +13,9 @@ package struct OptionSpec<Value: Sendable>: Sendable {
     package let letters: [Character]
     /// The syntax of its values.
     package let syntax: OptionSyntax<Value>
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     package private(set) var summary: String
-    /// What applies without it, for the help.
+    /// The default, for the help.
     package private(set) var standard: String?
     /// More about it, in sentences.
     package private(set) var details: String?

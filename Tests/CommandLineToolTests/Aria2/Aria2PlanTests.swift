@@ -10,7 +10,7 @@ import TransferTesting
 
 @Suite("aria2c's plan") struct Aria2PlanTests {
     private func plan(_ words: String...) throws -> Aria2Plan {
-        try Aria2Plan(try Aria2Settings(parsing: words), in: "/work")
+        try Aria2Plan(try Aria2Settings(parsing: words), in: "/base")
     }
 
     private func requests(_ plan: Aria2Plan) throws -> [DownloadRequest] {
@@ -20,7 +20,7 @@ import TransferTesting
     }
 
     private func request(_ words: String...) throws -> DownloadRequest {
-        let plan = try Aria2Plan(try Aria2Settings(parsing: words), in: "/work")
+        let plan = try Aria2Plan(try Aria2Settings(parsing: words), in: "/base")
         return try #require(try self.requests(plan).first)
     }
 
@@ -43,7 +43,7 @@ import TransferTesting
             ("x.meta4", "Metalink"), ("nothing", "no scheme"),
         ] {
             do throws(Aria2Error) {
-                _ = try Aria2Plan(try Aria2Settings(parsing: [word]), in: "/work")
+                _ = try Aria2Plan(try Aria2Settings(parsing: [word]), in: "/base")
                 Issue.record("accepted \(word)")
             } catch {
                 #expect(error.status == 1 && error.text.contains("Unrecognized URI or unsupported protocol: \(word)"))
@@ -68,7 +68,7 @@ import TransferTesting
         ]
     )
     func connections(words: [String], count: Int) throws {
-        let plan = try Aria2Plan(try Aria2Settings(parsing: words), in: "/work")
+        let plan = try Aria2Plan(try Aria2Settings(parsing: words), in: "/base")
         #expect(try self.requests(plan)[0].options.connections == .fixed(count))
     }
 
@@ -81,7 +81,7 @@ import TransferTesting
         ]
     )
     func existing(words: [String], rule: IfExistsRule, isExact: Bool) throws {
-        let plan = try Aria2Plan(try Aria2Settings(parsing: words + ["http://a/x"]), in: "/work")
+        let plan = try Aria2Plan(try Aria2Settings(parsing: words + ["http://a/x"]), in: "/base")
         let request = try self.requests(plan)[0]
         #expect(request.options.ifExists == rule && request.nameIsExact == isExact && request.namesByFinalURL)
     }
@@ -178,7 +178,7 @@ import TransferTesting
         let run = try plan.run()
         let (request, id) = try plan.request(entry, run.options, CookieFiles())
         #expect(id.description == "00000000000000ab" && request.userInfo as? GID == id)
-        #expect(request.name == "n" && request.directory == "/work/./d")
+        #expect(request.name == "n" && request.directory == "/base/./d")
         #expect(request.options.connections == .fixed(1) && request.options.rateLimit == 2048)
         #expect(request.options.ifExists == .resume && request.nameIsExact)
         #expect(
@@ -243,7 +243,7 @@ import TransferTesting
             Issue.record("another token")
             return
         }
-        #expect(settings.state.path.hasSuffix("/aria2c-6800") && settings.directory == "/work")
+        #expect(settings.state.path.hasSuffix("/aria2c-6800") && settings.directory == "/base")
         #expect(settings.options[.maxConnectionPerServer] == "4" && settings.options[.maxConcurrentDownloads] == "3")
         #expect(settings.options[.saveSession]?.hasPrefix("/") == true)
         let open = try Aria2Service.settings(
