@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-import ArgumentParser
 import TransferCore
 import TransferEngine
 
 /// Options for credentials, cookies and the client's certificate of `get` and `put`.
-struct AccessOptions: ParsableArguments {
-    @OptionGroup var login: LoginOptions
+protocol AccessOptions: LoginOptions {
+    /// `--digest-only`: whether a password is never sent as text.
+    var digestOnly: Bool { get }
+    /// `--cookie-jar`: the path of the file that cookies are written to.
+    var cookieJar: String? { get }
+    /// `--cert`: the path of the client's certificate.
+    var cert: String? { get }
+    /// `--key`: the path of its private key.
+    var key: String? { get }
+}
 
-    @Flag(.digestOnly) var digestOnly = false
-    @Option(.cookieJar) var cookieJar: String?
-    @Option(.cert) var cert: String?
-    @Option(.key) var key: String?
-
+extension AccessOptions {
     /// Validates the options and combines them.
     ///
     /// - Parameters:
@@ -19,9 +22,9 @@ struct AccessOptions: ParsableArguments {
     ///   - isTable: Whether the URLs are those of a table.
     /// - Returns: The plan.
     /// - Throws: ``BadValue`` if options cannot be used together.
-    func plan(fields: [(String, String)], isTable: Bool = false) throws(BadValue) -> AccessPlan {
+    func accessPlan(fields: [(String, String)], isTable: Bool = false) throws(BadValue) -> AccessPlan {
         var plan = AccessPlan()
-        try self.login.fill(&plan, fields: fields)
+        try self.fillLogin(of: &plan, fields: fields)
         plan.usesDigestOnly = self.digestOnly
         for (name, value) in [("--cookie-jar", self.cookieJar), ("--cert", self.cert), ("--key", self.key)] {
             if value?.isEmpty == true { throw BadValue("\(name) is empty; name a file") }

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-import ArgumentParser
 import TransferCore
 import TransferEngine
 
 /// Options for credentials and cookies that `get`, `put` and `add` share.
-struct LoginOptions: ParsableArguments {
-    @Option(.user) var user: String?
-    @Flag(.netrc) var netrc = false
-    @Option(.netrcFile) var netrcFile: String?
-    @Option(.bearerFile) var bearerFile: String?
-    @Option(.loadCookies) var loadCookies: String?
+///
+/// A protocol, and not an option group: a group costs a million instructions at each start (decision 0046).
+protocol LoginOptions {
+    /// `--user`: a user name, or `NAME:PASSWORD`.
+    var user: String? { get }
+    /// `--netrc`: whether the usual netrc file is read.
+    var netrc: Bool { get }
+    /// `--netrc-file`: the path of another one.
+    var netrcFile: String? { get }
+    /// `--bearer-file`: the path of a file with a token.
+    var bearerFile: String? { get }
+    /// `--load-cookies`: the path of a file with cookies.
+    var loadCookies: String? { get }
+}
 
+extension LoginOptions {
     /// The user name and the password; `nil` if none are given.
     ///
     /// - Throws: ``BadValue`` without a user name.
@@ -42,7 +50,7 @@ struct LoginOptions: ParsableArguments {
     ///   - plan: The plan.
     ///   - fields: The header fields of the requests.
     /// - Throws: ``BadValue`` if options cannot be used together.
-    func fill(_ plan: inout AccessPlan, fields: [(String, String)]) throws(BadValue) {
+    func fillLogin(of plan: inout AccessPlan, fields: [(String, String)]) throws(BadValue) {
         plan.login = try self.login()
         plan.netrcPath = try self.netrcPath()
         plan.bearerFile = self.bearerFile

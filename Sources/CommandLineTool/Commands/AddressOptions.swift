@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-import ArgumentParser
 import TransferCore
 import TransferEngine
 
 /// Options for the addresses to which requests are sent.
-struct AddressOptions: ParsableArguments {
-    @Flag(.denyPrivateAddresses) var denyPrivateAddresses = false
-    @Option(.allowAddresses) var allowAddresses: [String] = []
+protocol AddressOptions {
+    /// `--deny-private-addresses`: whether private addresses are refused.
+    var denyPrivateAddresses: Bool { get }
+    /// `--allow-addresses`: addresses, networks and names that are not refused.
+    var allowAddresses: [String] { get }
+}
 
+extension AddressOptions {
     /// Returns the list of what is not refused.
     ///
     /// - Throws: ``BadValue`` for an entry that would match nothing.
-    func allowed() throws(BadValue) -> ProxyExceptions {
+    func allowedAddresses() throws(BadValue) -> ProxyExceptions {
         let text = self.allowAddresses.joined(separator: ",")
         if let entry = ProxyExceptions.invalidEntry(of: text) {
             throw BadValue(
@@ -26,7 +29,7 @@ struct AddressOptions: ParsableArguments {
     /// - Parameter usual: The addresses that are refused without the option.
     /// - Returns: The rule; `nil` if nothing is refused.
     /// - Throws: ``BadValue`` for an entry that would match nothing, and for a list without need.
-    func rule(usual: AddressRule.Refused = .none) throws(BadValue) -> AddressRule? {
+    func addressRule(usual: AddressRule.Refused = .none) throws(BadValue) -> AddressRule? {
         let refused = self.denyPrivateAddresses ? AddressRule.Refused.private : usual
         guard refused != .none else {
             guard self.allowAddresses.isEmpty else {
@@ -34,6 +37,6 @@ struct AddressOptions: ParsableArguments {
             }
             return nil
         }
-        return AddressRule(refusing: refused, allowing: try self.allowed())
+        return AddressRule(refusing: refused, allowing: try self.allowedAddresses())
     }
 }

@@ -30,7 +30,7 @@ struct ConnectionOptions: ParsableArguments {
 }
 
 /// Options for request header fields, proxies and trust.
-struct RequestOptions: ParsableArguments {
+struct RequestOptions: ParsableArguments, AccessOptions, AddressOptions {
     @Option(.header) var header: [HeaderLine] = []
     @Option(.referer) var referer: String?
     @Option(.userAgent) var userAgent: String?
@@ -44,8 +44,17 @@ struct RequestOptions: ParsableArguments {
     @Option(.maxRedirects) var maxRedirects: Int?
     @Flag(.ipv4) var ipv4 = false
     @Flag(.ipv6) var ipv6 = false
-    @OptionGroup var addresses: AddressOptions
-    @OptionGroup var access: AccessOptions
+    @Flag(.denyPrivateAddresses) var denyPrivateAddresses = false
+    @Option(.allowAddresses) var allowAddresses: [String] = []
+    @Option(.user) var user: String?
+    @Flag(.netrc) var netrc = false
+    @Option(.netrcFile) var netrcFile: String?
+    @Option(.bearerFile) var bearerFile: String?
+    @Option(.loadCookies) var loadCookies: String?
+    @Flag(.digestOnly) var digestOnly = false
+    @Option(.cookieJar) var cookieJar: String?
+    @Option(.cert) var cert: String?
+    @Option(.key) var key: String?
 }
 
 /// Options for retries and timeouts.

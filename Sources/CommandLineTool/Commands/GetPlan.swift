@@ -138,14 +138,14 @@ extension GetCommand {
             plan.refreshCommand = command
         }
         try self.fillConnections(&plan)
-        plan.options.addresses = try self.requests.addresses.rule(usual: self.datasets.isGiven ? .metadata : .none)
+        plan.options.addresses = try self.requests.addressRule(usual: self.datasets.isGiven ? .metadata : .none)
         self.politeness.apply(to: &plan)
         plan.politeness.addresses = plan.options.addresses
         if self.politeness.contact != nil, self.requests.userAgent != nil {
             throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
         }
         plan.options.fields = try self.requests.fields(agent: try self.politeness.agent())
-        plan.access = try self.requests.access.plan(fields: plan.options.fields, isTable: self.datasets.isGiven)
+        plan.access = try self.requests.accessPlan(fields: plan.options.fields, isTable: self.datasets.isGiven)
         plan.proxy = try self.requests.proxySettings()
         plan.directHosts = self.requests.noProxy
         plan.family = try self.requests.family()

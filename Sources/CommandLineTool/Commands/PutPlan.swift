@@ -192,11 +192,11 @@ extension PutCommand {
             throw BadValue("--answer and --json both write to standard output; leave one out")
         }
         plan.run.options.fields = try self.requests.fields()
-        plan.run.access = try self.requests.access.plan(fields: plan.run.options.fields)
+        plan.run.access = try self.requests.accessPlan(fields: plan.run.options.fields)
         self.requests.apply(to: &plan.run.options)
         plan.run.options.connections = .fixed(1)
         try self.failures.apply(to: &plan.run.options)
-        plan.run.options.addresses = try self.requests.addresses.rule()
+        plan.run.options.addresses = try self.requests.addressRule()
         plan.run.proxy = try self.requests.proxySettings()
         plan.run.directHosts = self.requests.noProxy
         plan.run.jobs = sending.jobs

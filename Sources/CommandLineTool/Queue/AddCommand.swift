@@ -86,12 +86,16 @@ struct AddCommand: QueueCommand {
     }
 
     /// The options of `martlet get` that apply to a single file.
-    struct Fetching: ParsableArguments {
+    struct Fetching: ParsableArguments, LoginOptions {
         @Option(.header) var header: [HeaderLine] = []
         @Option(.referer) var referer: String?
         @Option(.userAgent) var userAgent: String?
         @Option(.cookie) var cookie: String?
-        @OptionGroup var login: LoginOptions
+        @Option(.user) var user: String?
+        @Flag(.netrc) var netrc = false
+        @Option(.netrcFile) var netrcFile: String?
+        @Option(.bearerFile) var bearerFile: String?
+        @Option(.loadCookies) var loadCookies: String?
         @Option(.proxy.described("Proxy, as http://user:password@host:port.")) var proxy: String?
         @Option(.connections) var connections: Int?
         @Option(.mirror.described("Another URL of the same file, for one URL only; may be repeated."))

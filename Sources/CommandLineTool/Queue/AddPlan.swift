@@ -77,7 +77,7 @@ extension AddCommand {
             throw BadValue("\(option) is for uploads; add --upload, or leave it out")
         }
         var plan = AddPlan(options: try self.sharedOptions())
-        try self.fetching.login.fill(&plan.access, fields: self.fetching.header.map { ($0.name, $0.value) })
+        try self.fetching.fillLogin(of: &plan.access, fields: self.fetching.header.map { ($0.name, $0.value) })
         plan.isPaused = self.queue.paused
         plan.position = self.queue.position
         plan.printsJSON = self.queue.json

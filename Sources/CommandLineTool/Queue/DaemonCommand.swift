@@ -155,9 +155,9 @@ struct DaemonCommand: QueueCommand {
         settings.allowedOrigins = self.remote.rpcAllowOrigin
         settings.allowedHosts = self.remote.rpcAllowHost
         settings.allowsOpenNotifications = self.remote.insecureNotifications
-        if self.remote.addresses.denyPrivateAddresses { settings.deniedAddresses = .private }
+        if self.remote.denyPrivateAddresses { settings.deniedAddresses = .private }
         do throws(BadValue) {
-            settings.allowedAddresses = try self.remote.addresses.allowed()
+            settings.allowedAddresses = try self.remote.allowedAddresses()
         } catch {
             throw ControlError(.badParameter, error.description)
         }
@@ -181,6 +181,6 @@ struct DaemonCommand: QueueCommand {
         return words.map { "--\($0.name)=\($0.value)" }
             + (self.logLevel.map { ["--log-level=\($0.rawValue)"] } ?? [])
             + (self.remote.insecureNotifications ? ["--insecure-notifications"] : [])
-            + (self.remote.addresses.denyPrivateAddresses ? ["--deny-private-addresses"] : [])
+            + (self.remote.denyPrivateAddresses ? ["--deny-private-addresses"] : [])
     }
 }

@@ -3,6 +3,7 @@ import TransferCore
 import ArgumentParser
 import Control
 import Daemon
+import TransferEngine
 
 /// An option without its dashes, and its value.
 typealias OptionWord = (name: String, value: String)
@@ -59,7 +60,7 @@ struct DirectoryOptions: ParsableArguments {
 }
 
 /// Options for access over TCP.
-struct RemoteOptions: ParsableArguments {
+struct RemoteOptions: ParsableArguments, AddressOptions {
     @Option(
         help: ArgumentHelp(
             "Address of the RPC server, a port on 127.0.0.1, or none. (default: 127.0.0.1:6800)",
@@ -112,7 +113,8 @@ struct RemoteOptions: ParsableArguments {
     @Flag(help: "Send aria2's notifications to WebSockets on loopback without a token, as aria2 does.")
     var insecureNotifications = false
 
-    @OptionGroup var addresses: AddressOptions
+    @Flag(.denyPrivateAddresses) var denyPrivateAddresses = false
+    @Option(.allowAddresses) var allowAddresses: [String] = []
 
     /// The location of the token.
     var secret: DaemonSettings.Secret {
@@ -135,7 +137,7 @@ struct RemoteOptions: ParsableArguments {
             ("listen", self.listen), ("rpc-secret-file", self.rpcSecretFile.map(PosixPath.absolute)),
         ]
         return single.compactMap { name, value in value.map { (name, $0) } }
-            + self.addresses.allowAddresses.map { ("allow-addresses", $0) }
+            + self.allowAddresses.map { ("allow-addresses", $0) }
             + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
     }
 }
