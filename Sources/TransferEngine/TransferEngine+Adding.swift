@@ -11,18 +11,19 @@ extension TransferEngine {
     ///   if the name must be exact and another transfer uses it.
     @discardableResult
     package func add(_ request: consuming DownloadRequest) throws(EngineError) -> TransferID {
+        let shared = request.shared
         let (directory, name) = try Self.place(request)
-        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        if shared.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
-        let isFile: Bool = if case .file = request.options.destination { true } else { false }
+        let isFile: Bool = if case .file = shared.options.destination { true } else { false }
         let origin = request.sources[0].origin
-        var terms = EngineMachine.Terms(origin: origin, request.options)
-        if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
-        terms.isDurable = request.options.durable
+        var terms = EngineMachine.Terms(origin: origin, shared.options)
+        if let since = shared.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
+        terms.isDurable = shared.options.durable
         terms.gate = self.transport.proxy(for: request.sources[0])
-        terms.mayProbe = RequestMethod.isIdempotent(request.method) || request.options.mayBeRepeated
+        terms.mayProbe = RequestMethod.isIdempotent(request.method) || shared.options.mayBeRepeated
         if request.sources.count > 1 { terms.mirrors = self.mirrors(of: request.sources) }
-        if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
+        if case .fixed(let count) = shared.options.connections { terms.fixedConnections = max(1, count) }
         let nameIsExact = request.nameIsExact
         let download = Transfer.Download(request)
         let result: Result<TransferID, EngineError> = self.state.withLock { state in
@@ -148,7 +149,7 @@ extension TransferEngine {
 
     /// Returns the directory and the file name of a request, with the folders in the name moved to the directory.
     private static func place(_ request: DownloadRequest) throws(EngineError) -> (directory: String, name: String?) {
-        let directory = request.directory ?? request.options.directory
+        let directory = request.directory ?? request.shared.options.directory
         guard let given = request.name else { return (directory, nil) }
         let parts = given.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last, last != ".", last != "..", !given.hasSuffix("/") else {

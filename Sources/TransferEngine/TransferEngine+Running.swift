@@ -115,7 +115,7 @@ extension TransferEngine {
             if let name, name != target { state.machine.releaseName(name) }
         }
         self.hub.post(transfer.event(kind, target: target))
-        if let authorizer = transfer.options.authorizer, !authorizer.isIdle {
+        if let authorizer = transfer.authorizer, !authorizer.isIdle {
             self.hub.post { [id = transfer.id] in authorizer.ended(id) }
         }
         if state.machine.isIdle, state.machine.isStarted {

@@ -83,9 +83,10 @@ final class EventMailbox: Sendable {
     func take(_ event: TransferEvent) {
         let count = self.state.withLock { state in
             let row = state.model.apply(event)
-            guard self.keeps(event.kind) else { return 0 }
+            let kind = event.kind
+            guard self.keeps(kind) else { return 0 }
             var path = row?.path ?? ""
-            if case .finished(let completion) = event.kind { path = completion.path }
+            if case .finished(let completion) = kind { path = completion.path }
             let name =
                 path.isEmpty
                 ? row?.name ?? DisplayText.clean(event.url, asciiOnly: state.model.asciiOnly)

@@ -285,7 +285,7 @@ final class Feeder: Sendable {
     }
 
     func add(
-        _ request: DownloadRequest,
+        _ request: consuming DownloadRequest,
         line: Int? = nil,
         file: String = "",
         verifiedBy list: ChecksumList? = nil,
@@ -303,13 +303,15 @@ final class Feeder: Sendable {
                 return self.mailbox.take(InputFault(line: line ?? 0, message: message, url: url), file: file)
             }
         }
+        // Not the request: it is large, and is not copied if this is its last use.
+        let source = request.sources[0]
         do {
             try self.engine.add(request)
         } catch  where error.code == .closed {
             // The engine is closed before the feeder ends only if the run stops.
             self.stop()
         } catch {
-            let url = request.sources[0].redacted
+            let url = source.redacted
             let code: TransferFailure.Code = error.code == .nameTaken ? .inUse : .badOption
             self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file, code: code)
         }

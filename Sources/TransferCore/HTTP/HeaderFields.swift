@@ -18,6 +18,8 @@ public struct HeaderFields: Sendable {
     /// Whether the block is what is sent: the lines in order, each `name: value` with its CRLF, a token and no control that
     /// would break the framing.
     private var isSendable = true
+    /// A bit for each name that was ever added, by length and first letter: most names that are asked for are missing.
+    private var marks: UInt64 = 0
 
     /// Creates an empty list of fields.
     public init() {
@@ -88,6 +90,7 @@ public struct HeaderFields: Sendable {
 
     /// Appends one field line that is part of the block.
     mutating func append(nameAt name: Range<Int>, valueAt value: Range<Int>) {
+        if !name.isEmpty { self.marks |= Self.mark(length: name.count, first: self.bytes[name.lowerBound]) }
         self.lines.append(
             Line(
                 nameStart: UInt32(name.lowerBound),
@@ -167,9 +170,16 @@ public struct HeaderFields: Sendable {
         self.lines = kept
     }
 
+    /// The bit of a name in ``marks``.
+    @inline(__always)
+    private static func mark(length: Int, first: UInt8) -> UInt64 {
+        1 << UInt64(truncatingIfNeeded: (length &* 5 &+ Int(first | 0x20)) & 63)
+    }
+
     private func first(_ name: String) -> Int? {
         self.withName(name) { name in
-            self.bytes.withUnsafeBytes { bytes in
+            if let first = name.first, self.marks & Self.mark(length: name.count, first: first) == 0 { return nil }
+            return self.bytes.withUnsafeBytes { bytes in
                 self.lines.withUnsafeBufferPointer { lines in
                     for index in lines.indices where Self.matches(bytes, lines[index], name) { return index }
                     return nil

@@ -42,9 +42,9 @@ public struct TransferEvent: Sendable {
     /// Formatted on demand.
     public var url: String { self.facts.source?.redacted ?? self.facts.text }
     /// The value that the caller attached to the transfer.
-    public var userInfo: (any Sendable)? { _read { yield self.facts.userInfo } }
+    public var userInfo: (any Sendable)? { self.facts.userInfo }
     /// What happened.
-    public var kind: Kind { _read { yield self.facts.kind } }
+    public var kind: Kind { self.facts.kind }
     /// The target of the file as far as known, in the event that ends a transfer.
     public var target: FileTarget? { self.facts.target }
 

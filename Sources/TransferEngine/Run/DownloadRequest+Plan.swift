@@ -13,9 +13,6 @@ extension DownloadRequest {
         let source = self.sources[plan.source]
         let target = plan.origin
         let isOwnOrigin = target == origin && !plan.hasLeftOrigin
-        if isOwnOrigin, !source.hasUserInfo, self.isPlain, plan.isPlain, !self.options.addsFields {
-            return self.shared.plainRequestFields()
-        }
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 10)
         for own in [self.options.fields, self.fields] where !own.isEmpty {
@@ -55,9 +52,6 @@ extension DownloadRequest {
             && (self.options.fields + self.fields).contains { $0.0.lowercased() == "authorization" }
     }
 
-    /// Whether the header fields of its requests are those of its options only.
-    private var isPlain: Bool { self.policy == nil && self.fields.isEmpty }
-
     /// Adds the fields of every request, and those of the range.
     static func complete(_ fields: inout HeaderFields, range: String?, ifRange: String?) {
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }
@@ -72,12 +66,40 @@ extension DownloadRequest {
     }
 }
 
-extension DownloadOptions {
+extension Transfer.Download {
+    /// The header fields of one request; those of nearly all requests are encoded once for all transfers of a list.
+    ///
+    /// - Parameters:
+    ///   - plan: The request planned by the machine.
+    ///   - origin: The origin of the transfer; the caller's private fields are sent only to it.
+    ///   - facts: The request, for the policy.
+    /// - Returns: The fields, except those of the connection and of the content's framing.
+    func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
+        if plan.origin == origin, !plan.hasLeftOrigin, !self.request.sources[plan.source].hasUserInfo,
+            self.request.policy == nil, self.request.fields.isEmpty, plan.isPlain, !self.request.shared.addsFields
+        {
+            return self.request.shared.plainRequestFields()
+        }
+        return self.request.fields(for: plan, of: origin, facts)
+    }
+}
+
+extension SharedOptions {
     /// Whether the cookies or the credentials may add fields to a request for a URL without user information.
     fileprivate var addsFields: Bool {
-        !(self.cookies?.isEmpty ?? true) || !(self.authorizer?.isIdle ?? true)
+        !(self.options.cookies?.isEmpty ?? true) || !(self.options.authorizer?.isIdle ?? true)
     }
+}
 
+extension CookieKeeper {
+    /// Stores the cookies of a response.
+    func receive(of head: ResponseHead, from url: HTTPURL) {
+        guard head.fields.contains("Set-Cookie") else { return }
+        self.receive(head.fields.values("Set-Cookie"), from: url)
+    }
+}
+
+extension DownloadOptions {
     /// Adds the credentials to the fields of a request, unless they have some.
     func addCredentials(to fields: inout HeaderFields, _ facts: () -> RequestFacts) {
         guard let authorizer = self.authorizer, !fields.contains("Authorization"),
@@ -90,12 +112,6 @@ extension DownloadOptions {
     func addCookies(to fields: inout HeaderFields, for url: HTTPURL) {
         guard let cookies = self.cookies, !cookies.isEmpty, let stored = cookies.field(for: url) else { return }
         fields["Cookie"] = CookieField.merging(stored, given: fields["Cookie"])
-    }
-
-    /// Stores the cookies of a response.
-    func receiveCookies(of head: ResponseHead, from url: HTTPURL) {
-        guard let cookies = self.cookies, head.fields.contains("Set-Cookie") else { return }
-        cookies.receive(head.fields.values("Set-Cookie"), from: url)
     }
 }
 

@@ -16,7 +16,7 @@ extension DownloadRun {
             var action = DownloadAction.started
             swap(&action, &actions[next])
             next += 1
-            var following = self.perform(action)
+            var following = self.perform(consume action)
             if following.isEmpty { continue }
             if next < actions.count { following += actions[next...] }
             (actions, following, next) = (following, actions, 0)
@@ -27,7 +27,7 @@ extension DownloadRun {
     }
 
     private func perform(_ action: consuming DownloadAction) -> [DownloadAction] {
-        switch action {
+        switch consume action {
         case .send(let plan): self.send(plan)
         case .close(let number):
             if let exchange = self.remove(number) {
@@ -146,8 +146,8 @@ extension DownloadRun {
             return state.file
         }
         guard let file else { return }
-        let isRepeatable = self.options.mayBeRepeated || RequestMethod.isIdempotent(plan.method)
-        if let note = self.request.noteUnrepeatable, !isRepeatable {
+        let isRepeatable = self.shared.options.mayBeRepeated || RequestMethod.isIdempotent(plan.method)
+        if let note = self.download.request.noteUnrepeatable, !isRepeatable {
             self.state.withLock { $0.isNoted = true }
             self.line.run {
                 do throws(StorageError) {
@@ -173,7 +173,7 @@ extension DownloadRun {
     }
 
     private var readsOverlapFromDisk: Bool {
-        if case .file = self.options.destination {
+        if case .file = self.shared.options.destination {
             true
         } else {
             self.transfer.memory.withLock { $0.download.diversion != nil }
@@ -217,22 +217,22 @@ extension DownloadRun {
         ExchangeRequest(
             method: plan.method,
             url: plan.url,
-            fields: self.download.request.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
+            fields: self.download.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
             body: plan.sendsContent ? self.download.request.body : nil,
-            connectTimeout: self.options.connectTimeout.inNanoseconds,
+            connectTimeout: self.shared.options.connectTimeout.inNanoseconds,
             readQuantum: self.host.readQuantum(for: self.transfer, attempts: count),
             cachePolicy: self.download.request.cachePolicy,
-            addresses: self.options.addresses
+            addresses: self.shared.options.addresses
         )
     }
 
     func requestFacts(_ plan: FetchPlan) -> RequestFacts {
         var facts = RequestFacts(
             id: self.transfer.id,
-            userInfo: self.request.userInfo,
+            userInfo: self.download.request.userInfo,
             method: plan.method,
             url: plan.url,
-            source: self.request.sources[plan.source],
+            source: self.download.request.sources[plan.source],
             refusals: plan.refusals
         )
         facts.isFirstSource = plan.source == 0
@@ -244,9 +244,9 @@ extension DownloadRun {
         guard let exchange = self.exchange(number) else {
             return self.report { $0.policyDecided(.proceed, number, self.now) }
         }
-        if case .challenge(let head) = question, let authorizer = self.options.authorizer {
+        if case .challenge(let head) = question, let authorizer = self.shared.options.authorizer {
             // The caller's own field would be sent again, whatever the authorizer has.
-            let isOwn = self.request.givesAuthorization(for: exchange.plan, of: self.transfer.origin)
+            let isOwn = self.download.request.givesAuthorization(for: exchange.plan, of: self.transfer.origin)
             let isAnswered = !isOwn && authorizer.answers(head, to: self.requestFacts(exchange.plan))
             return self.report { $0.policyDecided(isAnswered ? .repeat : .proceed, number, self.now) }
         }
@@ -263,7 +263,7 @@ extension DownloadRun {
     }
 
     private func refreshLink(_ url: HTTPURL, _ status: Int, _ number: Int) {
-        guard let refresher = self.options.refresher else { return }
+        guard let refresher = self.shared.options.refresher else { return }
         self.line.run {
             do throws(TransferFailure) {
                 let fresh = try refresher.freshURL(for: url, status: status)
@@ -331,7 +331,7 @@ extension DownloadRun {
         let isUnneeded = self.state.withLock { $0.isNoted && !$0.machine.hasSentUnrepeatable }
         switch outcome {
         case .finished, .failed, .cancelled(keeping: false): return nil
-        case .retry, .paused, .stopped, .cancelled: return isUnneeded ? self.request.withdrawNote : nil
+        case .retry, .paused, .stopped, .cancelled: return isUnneeded ? self.download.request.withdrawNote : nil
         }
     }
 

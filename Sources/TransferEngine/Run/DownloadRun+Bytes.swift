@@ -93,7 +93,7 @@ extension DownloadRun {
 
     /// The receiver that keeps the bytes, so that repeated ones are compared with them.
     private var comparingReceiver: (any BodyReceiver)? {
-        guard case .memory(let receiver) = self.options.destination, receiver.keepsBytes,
+        guard case .memory(let receiver) = self.shared.options.destination, receiver.keepsBytes,
             self.state.withLock({ $0.machine.isStream })
         else { return nil }
         return receiver
@@ -139,7 +139,7 @@ extension DownloadRun {
         // The bytes that follow the repeated ones may have to be compared first.
         if count == 0, skip > 0 { return self.received(rest, on: exchange) }
         let new = rest.part(0..<count)
-        switch self.options.destination {
+        switch self.shared.options.destination {
         case .stream(let sink): return self.write(new, of: rest.count, to: sink, exchange, now)
         case .memory(let receiver): return self.hand(new, of: rest.count, to: receiver, exchange, now)
         case .file: return .close
@@ -213,7 +213,8 @@ extension DownloadRun {
 
     private func advanceStream(_ bytes: UnsafeRawBufferPointer, _ exchange: DownloadExchange) {
         // A receiver that keeps the bytes compares them itself.
-        let isKept = if case .memory(let receiver) = self.options.destination { receiver.keepsBytes } else { false }
+        let isKept =
+            if case .memory(let receiver) = self.shared.options.destination { receiver.keepsBytes } else { false }
         let digests = self.transfer.memory.withLock { memory in
             if !isKept { memory.streamTail.append(bytes) }
             return memory.streamDigests

@@ -8,7 +8,7 @@ extension DownloadRun {
         do throws(StorageError) {
             let survey = try self.store.survey(target)
             // An earlier process gave the file its name, and may have ended before that was durable. Rare, so it may block.
-            if self.options.durable, let mark = self.request.mark, survey.existing?.mark == mark {
+            if self.shared.options.durable, let mark = self.download.request.mark, survey.existing?.mark == mark {
                 try self.store.makeDurable(target)
             }
             return self.report { $0.surveyed(survey, self.now) }

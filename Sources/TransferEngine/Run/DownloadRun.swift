@@ -14,7 +14,6 @@ final class DownloadRun: TransferRun {
     let events: EventHub
     let transfer: Transfer
     let download: Transfer.Download
-    var request: DownloadRequest { _read { yield self.download.request } }
     let lane: Int
     let startedAt: Int64
     private let isProbe: Bool
@@ -87,8 +86,9 @@ final class DownloadRun: TransferRun {
         )
     }
 
-    var options: DownloadOptions { _read { yield self.request.options } }
-    var policy: (any TransferPolicy)? { self.request.policy }
+    /// The options; an option is read through them, because a copy of the request or of all options is large.
+    var shared: SharedOptions { self.download.request.shared }
+    var policy: (any TransferPolicy)? { self.download.request.policy }
     var now: Int64 { self.time.now }
 
     /// Runs this run's blocking operations, one at a time.
@@ -184,11 +184,11 @@ final class DownloadRun: TransferRun {
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
         // Of several sources, the first one requested may be on another host.
-        let isOwn = self.request.sources.count == 1 || exchange.plan.url.origin == self.slot
+        let isOwn = self.download.request.sources.count == 1 || exchange.plan.url.origin == self.slot
         self.state.withLock { $0.response.received(status: isOwn ? head.status : 0) }
         if self.isProbe, isOwn { self.host.hostReached(by: self.transfer.id, status: head.status) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
-        self.options.receiveCookies(of: head, from: exchange.plan.url)
+        self.shared.options.cookies?.receive(of: head, from: exchange.plan.url)
         let (now, wallNow) = (self.now, self.time.wallNow)
         let hasCredentials = exchange.hasCredentials
         self.handle {
@@ -221,7 +221,7 @@ extension DownloadRequest {
         terms.namesByFinalURL = self.namesByFinalURL
         terms.mark = self.mark
         terms.hasPolicy = self.policy != nil
-        terms.hasAuthorizer = self.options.authorizer != nil
+        terms.hasAuthorizer = self.shared.options.authorizer != nil
         terms.laneCount = laneCount
         return terms
     }

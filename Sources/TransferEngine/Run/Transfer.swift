@@ -36,6 +36,13 @@ final class Transfer: Sendable {
             }
         }
     }
+    /// Receives the ends of transfers that have credentials.
+    var authorizer: (any Authorizer)? {
+        switch self.work {
+        case .download(let download): download.request.shared.options.authorizer
+        case .upload(let upload): upload.request.options.authorizer
+        }
+    }
     let policy: (any TransferPolicy)?
     let userInfo: (any Sendable)?
     /// The initial URL.

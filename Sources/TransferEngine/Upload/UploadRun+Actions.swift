@@ -10,12 +10,12 @@ extension UploadRun {
         case .readJournal: self.readJournal()
         case .writeJournal(let record, let number): self.writeJournal(record, number)
         case .removeJournal:
-            if let journal = self.request.journal { self.line.run { try? journal.remove() } }
+            if let journal = self.upload.request.journal { self.line.run { try? journal.remove() } }
         case .waitForConnection(let origin): self.waitForConnection(origin)
         case .releaseConnection(let origin): self.host.releaseConnection(origin, of: self.transfer.id)
         case .noteUnrepeatable: self.noteUnrepeatable()
         case .withdrawNote:
-            let withdraw = self.request.withdrawNote
+            let withdraw = self.upload.request.withdrawNote
             self.line.run {
                 withdraw?()
                 self.applyOnLane { $0.noteWithdrawn() }
@@ -26,12 +26,12 @@ extension UploadRun {
         case .resumeReading(let id): self.resumeReading(id)
         case .ask(let question, let id): self.ask(question, id)
         case .checkContent: self.checkContent()
-        case .discardAnswer: self.request.receiver?.beginAnew()
+        case .discardAnswer: self.upload.request.receiver?.beginAnew()
         case .terminate(let record): self.host.terminate(record, of: self.transfer)
-        case .giveUp: self.host.giveUp(self.request)
+        case .giveUp: self.host.giveUp(self.upload.request)
         case .cancelStream:
-            if case .stream(let stream) = self.request.content { stream.cancel() }
-        case .reportStart: self.emit(.states) { .started(path: self.request.name) }
+            if case .stream(let stream) = self.upload.request.content { stream.cancel() }
+        case .reportStart: self.emit(.states) { .started(path: self.upload.request.name) }
         case .reportResponse(let head): self.report(head)
         case .reportProgress(let progress): self.emit(.progress) { .progress(TransferEvent.Progress(progress)) }
         case .note(let text): self.emit(.notes) { .note(text) }
@@ -50,7 +50,7 @@ extension UploadRun {
                     status: head.status,
                     fields: head.fields,
                     expected: self.state.withLock { $0.machine.length },
-                    path: self.request.name,
+                    path: self.upload.request.name,
                     resumedFrom: 0
                 )
             )
@@ -60,7 +60,7 @@ extension UploadRun {
     // MARK: Content
 
     private func openContent() {
-        switch self.request.content {
+        switch self.upload.request.content {
         case .stream(let stream): self.apply { $0.opened(length: stream.length, files: []) }
         case .parts(let content):
             do throws(StorageError) {
@@ -95,7 +95,7 @@ extension UploadRun {
     // MARK: Journal
 
     private func readJournal() {
-        let journal = self.request.journal
+        let journal = self.upload.request.journal
         self.line.run {
             let result = Result { () throws(StorageError) in try journal?.read() }
             self.applyOnLane { $0.journalRead(result) }
@@ -103,7 +103,7 @@ extension UploadRun {
     }
 
     private func writeJournal(_ record: UploadRecord, _ number: Int?) {
-        guard let journal = self.request.journal else { return }
+        guard let journal = self.upload.request.journal else { return }
         self.line.run {
             let error = Self.error { () throws(StorageError) in try journal.write(record) }
             if let number { self.applyOnLane { $0.journalWritten(number, error: error) } }
@@ -111,7 +111,7 @@ extension UploadRun {
     }
 
     private func noteUnrepeatable() {
-        let note = self.request.noteUnrepeatable
+        let note = self.upload.request.noteUnrepeatable
         self.line.run {
             let error = Self.error { () throws(StorageError) in try note?() }
             self.applyOnLane { $0.unrepeatableNoted(error) }
@@ -141,7 +141,7 @@ extension UploadRun {
     }
 
     private func send(_ outgoing: UploadMachine.OutgoingRequest) {
-        var fields = self.request.fields(
+        var fields = self.upload.request.fields(
             of: outgoing.step,
             at: outgoing.url,
             hasLeftOrigin: outgoing.hasLeftOrigin,
@@ -153,13 +153,13 @@ extension UploadRun {
             method: outgoing.method,
             url: outgoing.url,
             fields: fields,
-            connectTimeout: self.request.options.connectTimeout.inNanoseconds
+            connectTimeout: self.upload.request.options.connectTimeout.inNanoseconds
         )
-        request.addresses = self.request.options.addresses
+        request.addresses = self.upload.request.options.addresses
         let content = self.content(of: outgoing)
         request.content = content
         if content == nil, outgoing.content != nil { request.body = [] }
-        if outgoing.expectsContinue { request.continueTimeout = self.request.askTimeout.inNanoseconds }
+        if outgoing.expectsContinue { request.continueTimeout = self.upload.request.askTimeout.inNanoseconds }
         let receiver = UploadReceiver(
             self,
             outgoing,
@@ -173,7 +173,7 @@ extension UploadRun {
     private func content(of outgoing: UploadMachine.OutgoingRequest) -> UploadStretch? {
         guard let range = outgoing.content else { return nil }
         // A stream that is declared to be empty must prove it.
-        if case .stream(let stream) = self.request.content { return UploadStretch(self, outgoing.id, stream) }
+        if case .stream(let stream) = self.upload.request.content { return UploadStretch(self, outgoing.id, stream) }
         if range.isEmpty { return nil }
         return self.state.withLock { $0.parts }.map { UploadStretch(self, outgoing.id, $0, range) }
     }
@@ -201,7 +201,7 @@ extension UploadRun {
             userInfo: self.transfer.userInfo,
             method: outgoing.method,
             url: outgoing.url,
-            source: self.request.url,
+            source: self.upload.request.url,
             refusals: outgoing.refusals
         )
         facts.hasLeftOrigin = outgoing.hasLeftOrigin
@@ -210,13 +210,13 @@ extension UploadRun {
 
     private func ask(_ question: PolicyQuestion, _ id: Int) {
         guard let current = self.state.withLock({ $0.exchange }), current.request.id == id else { return }
-        if case .challenge(let head) = question, let authorizer = self.request.options.authorizer {
+        if case .challenge(let head) = question, let authorizer = self.upload.request.options.authorizer {
             // The caller's own field would be sent again, whatever the authorizer has.
-            let isOwn = self.request.givesAuthorization(for: current.request)
+            let isOwn = self.upload.request.givesAuthorization(for: current.request)
             let isAnswered = !isOwn && authorizer.answers(head, to: self.facts(of: current.request))
             return self.decided(isAnswered ? .repeat : .proceed, id)
         }
-        guard let policy = self.request.policy else { return }
+        guard let policy = self.upload.request.policy else { return }
         let decision = policy.decide(question, about: self.facts(of: current.request)) { decision in
             self.host.transport.execute(onLane: self.lane) { self.decided(decision, id) }
         }
@@ -233,7 +233,7 @@ extension UploadRun {
     private func end(_ outcome: UploadMachine.Outcome) {
         let history = self.state.withLock { $0.machine.history }
         self.transfer.memory.withLock { $0.upload = history }
-        let outcome = RunOutcome(outcome, name: self.request.name)
+        let outcome = RunOutcome(outcome, name: self.upload.request.name)
         // The next run reads the journal, so pending writes are finished first.
         guard self.line.isBusy else { return self.host.runEnded(self, outcome) }
         self.line.run { self.host.runEnded(self, outcome) }

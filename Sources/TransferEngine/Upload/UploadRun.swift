@@ -31,7 +31,6 @@ final class UploadRun: TransferRun {
     let host: any RunHost
     let transfer: Transfer
     let upload: Transfer.Upload
-    var request: UploadRequest { _read { yield self.upload.request } }
     let lane: Int
     let startedAt: Int64
     private let isProbe: Bool
@@ -78,7 +77,7 @@ final class UploadRun: TransferRun {
                 sent: machine.sent,
                 hasAdvanced: machine.hasAdvanced,
                 kept: machine.kept,
-                mayProbe: machine.length.map { self.request.mayProbe(length: $0) }
+                mayProbe: machine.length.map { self.upload.request.mayProbe(length: $0) }
             )
         }
     }
@@ -143,8 +142,8 @@ final class UploadRun: TransferRun {
         }
         if case .close = decision { return .close }
         if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
-        self.request.policy?.received(head, to: self.facts(of: request))
-        self.request.options.receiveCookies(of: head, from: request.url)
+        self.upload.request.policy?.received(head, to: self.facts(of: request))
+        self.upload.request.options.cookies?.receive(of: head, from: request.url)
         let (now, wallNow) = (self.now, self.host.time.wallNow)
         return self.handle(request.id) {
             self.apply {
@@ -163,7 +162,7 @@ final class UploadRun: TransferRun {
         case .discard: return decision
         case .perform(let actions): return self.handle(id) { self.apply { _ in actions } }
         case .deliver:
-            guard let receiver = self.request.receiver else { return decision }
+            guard let receiver = self.upload.request.receiver else { return decision }
             do throws(TransferFailure) {
                 try receiver.take(body)
                 return decision
