@@ -32,6 +32,8 @@ UNIT_TOLERANCES = {
     "daemon": {"instructions": 0.06, "allocations": 0.06, "calls": 0.5},
     "rpc": {"instructions": 0.05, "allocations": 0.05},
 }
+# How often a unit above its limit is measured again. The least of each column counts: a real rise is there every time.
+AGAIN = 2
 SLACK = {"instructions": 0, "allocations": 0.5, "calls": 1, "memory": 512}
 SMALL = 20 << 10
 MIB = 1 << 20
@@ -559,7 +561,14 @@ def main():
         units, counter = Units(options.martlet, work, peer), Counter(options.martlet, work)
         for name in options.units or UNITS:
             costs[name] = measured(units, counter, name)
-            risen += compared(name, costs[name], limits.get(name, {}))
+            above = compared(name, costs[name], limits.get(name, {}))
+            for _ in range(AGAIN if above else 0):
+                # The machine's mood only adds: reads that find less, a thread that sleeps more often.
+                again = measured(units, counter, name)
+                costs[name] = {column: min(costs[name][column], again[column]) for column in again}
+                if not (above := compared(name, costs[name], limits.get(name, {}))):
+                    break
+            risen += above
     except (CostError, subprocess.SubprocessError, OSError) as error:
         sys.exit(f"cost: {error}")
     finally:
