@@ -16,7 +16,7 @@ enum SecretArguments {
     private static let addresses: Set<String> = ["--proxy", "--all-proxy", "--http-proxy", "--https-proxy"]
     /// Letters with such values.
     private static let letters: Set<Character> = ["u", "b", "U"]
-    /// Header fields that are not secret.
+    /// Header fields without secrets.
     private static let plainFields: Set<String> = [
         "accept", "accept-encoding", "accept-language", "cache-control", "content-type", "if-modified-since",
         "if-none-match", "origin", "range", "referer", "user-agent",

@@ -26,7 +26,7 @@ struct Aria2Option: Sendable {
         case optionalText
     }
 
-    /// What an option does.
+    /// The effect of an option.
     enum Effect: Sendable, Equatable {
         /// It is one of each download's options.
         case download(OptionName)

@@ -6,7 +6,7 @@ import TransferEngine
 protocol AddressOptions {
     /// `--deny-private-addresses`: whether private addresses are refused.
     var denyPrivateAddresses: Bool { get }
-    /// `--allow-addresses`: addresses, networks and names that are not refused.
+    /// `--allow-addresses`: exceptions: addresses, networks and names.
     var allowAddresses: [String] { get }
 }
 

@@ -26,7 +26,7 @@ enum RootHelp {
         return text + self.foot
     }
 
-    /// What people want to do, by the names of the groups.
+    /// The groups of commands, by what people want to do.
     static let examples: [String: [(line: String, meaning: String)]] = [
         "Download": [
             ("martlet get URL", "one file"), ("martlet get URL -o NAME", "under a name of your own"),

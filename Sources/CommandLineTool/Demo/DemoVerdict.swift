@@ -7,7 +7,7 @@ struct DemoVerdict: Sendable, Equatable {
     var lines: [String]
     /// The claim that the step shows.
     var claim: String
-    /// The first observation that is not as expected; `nil` if the step held.
+    /// The first unexpected observation; `nil` if the step held.
     var failure: Mismatch?
 
     /// An observation that differs from what was expected.

@@ -16,7 +16,7 @@ enum InputReader: Sendable {
     var skipsMirrors: Bool { self == .aria2c || self == .aria2cDaemon }
 }
 
-/// What a reader of an input file does with an option of one file.
+/// How a reader of an input file handles an option of one file.
 enum InputOptionUse: Equatable {
     /// It takes effect.
     case honoured

@@ -11,7 +11,7 @@ struct ExitOrder: Equatable, Sendable {
         ExitStatus.interrupted, 9, 17, 16, 18, 15, 28,
         // Wrong bytes, and what the server or an option refuses.
         32, 24, 3, 22, 23, 33, 34, 35, 13, 8, 1,
-        // What can be different the next time.
+        // The causes that can be different the next time.
         11, 19, 6, 2, 5, 29,
         // Not ended; failed rows of a table, of which the report has the reasons.
         ExitStatus.unfinished, ExitStatus.rowsFailed,

@@ -248,7 +248,7 @@ final class Feeder: Sendable {
             do throws(BadValue) {
                 var request = try self.request(entry)
                 request.nameIsExact = entry.name != nil && self.options.options.ifExists != .rename
-                self.add(request, line: entry.line, file: file, verifiedBy: list)
+                self.add(consume request, line: entry.line, file: file, verifiedBy: list)
             } catch {
                 let url = entry.urls.first?.redacted ?? ""
                 self.mailbox.take(InputFault(line: entry.line, message: error.description, url: url), file: file)
@@ -291,7 +291,6 @@ final class Feeder: Sendable {
         verifiedBy list: ChecksumList? = nil,
         isOnly: Bool = false
     ) {
-        var request = request
         if self.onlyExamines { request.onlyExamine() }
         // A digest that is given for the file itself needs no line.
         if let list, request.expected.isEmpty, !self.onlyExamines {
@@ -303,10 +302,10 @@ final class Feeder: Sendable {
                 return self.mailbox.take(InputFault(line: line ?? 0, message: message, url: url), file: file)
             }
         }
-        // Not the request: it is large, and is not copied if this is its last use.
+        // Read before the request is moved into the engine, because a copy of it is large.
         let source = request.sources[0]
         do {
-            try self.engine.add(request)
+            try self.engine.add(consume request)
         } catch  where error.code == .closed {
             // The engine is closed before the feeder ends only if the run stops.
             self.stop()

@@ -12,7 +12,7 @@ final class RunReporter: Sendable {
     private let printer: Aria2Printer?
     private let errors = OutputStream(STDERR_FILENO)
     private let objects: OutputStream?
-    /// Where the counts of a table are printed for a program.
+    /// The output for the counts of a table, for a program.
     private let counts: OutputStream?
     private let text: ReportText
     /// Whether a live region is drawn.

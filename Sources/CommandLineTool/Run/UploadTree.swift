@@ -11,7 +11,7 @@ struct UploadTree {
     enum Item: Equatable {
         /// A regular file: its path, and the names from the directory to it.
         case file(String, names: [String])
-        /// Something that is not sent, and why not.
+        /// A file or directory left out, and why.
         case leftOut(String, Reason)
         /// Something that cannot be read.
         case unreadable(String, String)

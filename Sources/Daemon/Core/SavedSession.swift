@@ -37,7 +37,7 @@ package struct SavedSession: Sendable {
         )
     }
 
-    /// Appends a download that is not in a queue.
+    /// Appends a download outside any queue.
     ///
     /// - Parameters:
     ///   - transfer: The download.

@@ -46,7 +46,7 @@ package struct DatasetResult: Sendable, Equatable {
     /// Creates an empty result.
     package init() {}
 
-    /// Creates the result of a row that was not fetched.
+    /// Creates the result of a row without a fetch.
     package init(_ failure: Failure, ended: Int64) {
         self.failure = failure
         self.ended = ended

@@ -132,7 +132,7 @@ package struct ReportFile: ~Copyable {
 
     /// Syncs the lines appended so far (fdatasync(2)).
     ///
-    /// - Throws: `StorageError`; then the lines of this run that were not synced are removed if possible. The file
+    /// - Throws: `StorageError`; then the unsynced lines of this run are removed if possible. The file
     ///   system may have given them up while reads still show them, and a later sync would say nothing of it.
     package mutating func sync() throws(StorageError) {
         guard self.isDirty else { return }

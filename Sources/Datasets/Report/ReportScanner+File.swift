@@ -27,7 +27,7 @@ extension ReportScanner {
                 throw StorageError(errno: Int32(-count), otherwise: .inputOutput, "cannot read the report", path)
             }
             if count == 0 { return (end, offset) }
-            // Appended lines that were not synced can be zeros after a loss of power. A sync makes all earlier lines
+            // Unsynced appended lines can be zeros after a loss of power. A sync makes all earlier lines
             // durable, so none that follows was.
             let zero = buffer[..<count].firstIndex(of: 0)
             let chunk = buffer[..<(zero ?? count)]

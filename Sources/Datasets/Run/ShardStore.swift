@@ -55,7 +55,7 @@ final class ShardStore: Sendable {
         link.store = self
     }
 
-    /// What a killed run has left.
+    /// The remains of a killed run.
     var leftovers: ShardLeftovers { self.writer.leftovers }
 
     /// The run whose rows are stored.

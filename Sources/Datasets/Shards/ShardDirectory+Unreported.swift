@@ -3,7 +3,7 @@ internal import FileStorage
 internal import Platform
 internal import TransferCore
 
-/// What a killed run, or a loss of power, has left among the shards.
+/// The remains of a killed run, or of a loss of power, among the shards.
 package struct ShardLeftovers: Sendable, Equatable {
     /// The new path of a shard that no report names, or `nil`.
     package var aside: String?

@@ -27,7 +27,7 @@ package final class ShardWriter: Sendable {
         var failure: StorageError?
     }
 
-    /// What a killed run has left.
+    /// The remains of a killed run.
     package let leftovers: ShardLeftovers
     private let directory: ShardDirectory
     private let report: @Sendable (ClosedShard) throws(StorageError) -> Void

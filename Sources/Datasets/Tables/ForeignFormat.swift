@@ -54,7 +54,7 @@ package enum ForeignFormat: CaseIterable, Sendable {
         }
     }
 
-    /// What the file is, and what to call instead.
+    /// The file's kind, and the program to use instead.
     package var advice: String {
         switch self {
         case .parquet:

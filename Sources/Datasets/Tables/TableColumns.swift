@@ -7,7 +7,7 @@ package struct TableColumns: Sendable, Equatable {
     package enum Role: String, Sendable, CaseIterable {
         /// The URL.
         case url
-        /// What identifies the row for the user.
+        /// The row's identity for the user.
         case key
         /// The path of the file.
         case name

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Synchronization
 
-/// The journals that could not be told of a failed sync, as on a file system that has become read-only.
+/// The journals in which a failed sync could not be recorded, as on a file system that has become read-only.
 ///
 /// What such a journal says of bytes that were not durable is not true: the kernel may have given them up, although reads
 /// show them, and the next sync says nothing of it (fsync(2)).

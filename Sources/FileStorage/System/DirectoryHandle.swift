@@ -11,7 +11,7 @@ package final class DirectoryHandle: Sendable {
     /// A recent listing of the directory.
     let listing = RecentListing()
     private let descriptor: FileDescriptor
-    /// What has to be synced before the directory is durable.
+    /// The names to sync before the directory is durable.
     let created: NewDirectories
 
     /// Takes over an open directory.

@@ -26,7 +26,7 @@ struct SystemAuthorities: Sendable, Equatable {
     private(set) var file: String?
     /// The directories, only those that exist.
     private(set) var directories: [String] = []
-    /// Whether they are those that NIOSSL loads by itself, which is faster.
+    /// Whether they are those that NIOSSL loads itself, which is faster.
     private(set) var isUsual = false
     /// Whether none of them can have an authority.
     private(set) var isEmpty = true

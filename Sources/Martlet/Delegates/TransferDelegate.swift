@@ -164,7 +164,7 @@ extension TransferDelegate {
     /// Does nothing.
     public func sessionDidBecomeInvalid(_ session: TransferSession) {}
 
-    /// Calls `completion`; events that are not acknowledged are still not handled.
+    /// Calls `completion`; events without an acknowledgement are still not handled.
     public func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
         EventsCompletion.$isImplicit.withValue(true) { completion() }
     }

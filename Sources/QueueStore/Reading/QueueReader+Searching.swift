@@ -25,7 +25,7 @@ extension QueueReader {
     ) throws(QueueStoreError) -> [StoredTransfer] {
         guard limit > 0, let (condition, arguments) = try self.condition(filter) else { return [] }
         let direction = isBackward ? "DESC" : "ASC"
-        // Values that are not known are last, in both directions.
+        // Unknown values are last, in both directions.
         let nulls = order.isOfStarted || order == .progress ? " NULLS LAST" : ""
         let keys = Self.keys(order).map { "\($0) \(direction)\(nulls)" }.joined(separator: ", ")
         let values: Connection.Arguments = order.isOfStarted ? [Self.text(Set(started.keys)), Self.text(started)] : []

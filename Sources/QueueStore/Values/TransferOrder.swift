@@ -20,6 +20,6 @@ package enum TransferOrder: String, Sendable, Hashable, CaseIterable {
     /// By the time left; transfers for which it is unknown are last, in both directions.
     case left
 
-    /// Whether the order depends on values of started transfers that are not stored.
+    /// Whether the order depends on unstored values of started transfers.
     package var isOfStarted: Bool { self == .state || self == .rate || self == .left }
 }

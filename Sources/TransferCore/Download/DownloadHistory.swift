@@ -42,7 +42,7 @@ package struct DownloadHistory: Sendable {
 package struct RangeSupport: Sendable {
     /// Whether it has ever sent a 206 that continued at the requested offset.
     package var isProven = false
-    /// Whether it has sent a part that was not requested.
+    /// Whether it has sent an unrequested part.
     package var isUnasked = false
     /// Whether it ignored a range; no more are requested.
     package var isRefused = false

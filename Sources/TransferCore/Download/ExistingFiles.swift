@@ -235,7 +235,7 @@ package struct ExistingFiles: Sendable {
     /// Whether a file that is in the way fails the transfer, instead of getting it a number.
     var keepsName: Bool { self.isExact || self.rule == .update }
 
-    /// What follows a comparison that does not show that the existing file is the server's.
+    /// The step after a comparison that does not show that the existing file is the server's.
     package enum Difference: Sendable {
         case nextName
         /// Replace the file, if it is still the one that was compared.

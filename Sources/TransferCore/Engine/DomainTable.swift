@@ -46,8 +46,8 @@ struct DomainTable: Sendable {
     var wakeable: Set<Int> = []
 
     subscript(index: Int) -> Domain {
-        _read { yield self.domains[index] }
-        _modify { yield &self.domains[index] }
+        @inline(__always) _read { yield self.domains[index] }
+        @inline(__always) _modify { yield &self.domains[index] }
     }
 
     /// The number of domains known.

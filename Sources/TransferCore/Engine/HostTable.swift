@@ -94,8 +94,8 @@ struct HostTable: Sendable {
     var count: Int { self.indices.count }
 
     subscript(index: Int) -> Host {
-        _read { yield self.hosts[index] }
-        _modify { yield &self.hosts[index] }
+        @inline(__always) _read { yield self.hosts[index] }
+        @inline(__always) _modify { yield &self.hosts[index] }
     }
 
     /// The number of a host, or `nil` if it is unknown.

@@ -34,7 +34,7 @@ public struct ExistingFile: Sendable {
     /// The attributes that show whether it is still the same file, unchanged.
     package var file: FileIdentity
 
-    /// Size and modification time, which tell the file from another one that takes its name.
+    /// Size and modification time, which distinguish the file from another one that takes its name.
     package var identity: String { "\(self.size) \(self.modified)" }
 
     /// Creates the description of a file.

@@ -69,7 +69,7 @@ package struct OptionProblem: Error, Sendable, Hashable {
         self.isWhole = false
     }
 
-    /// Creates a problem that has a message of its own.
+    /// Creates a problem with its own message.
     package init(message: String) {
         self.complaint = message
         self.wanted = nil

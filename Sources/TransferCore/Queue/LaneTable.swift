@@ -19,9 +19,10 @@ struct LaneTable: Sendable {
 
     func place(of id: LaneID) -> Place? { self.places[id].map { Place(index: $0) } }
 
+    /// The lane at a place; inlined, because a call of such an accessor allocates its frame.
     subscript(place: Place) -> QueueLane {
-        _read { yield self.lanes[place.index] }
-        _modify { yield &self.lanes[place.index] }
+        @inline(__always) _read { yield self.lanes[place.index] }
+        @inline(__always) _modify { yield &self.lanes[place.index] }
     }
 
     /// A copy of a lane.

@@ -88,7 +88,7 @@ package struct QueueMachine: Sendable {
     var lanes = LaneTable()
     /// The reasons why no transfer starts in any lane.
     package internal(set) var holds: Set<Hold> = []
-    /// The counts of lanes that are not in memory.
+    /// The counts of lanes outside memory.
     var otherCounts: [LaneID: LaneCounts] = [:]
     /// The maximum number of running transfers over all lanes.
     package internal(set) var mostAtOnce = Int.max

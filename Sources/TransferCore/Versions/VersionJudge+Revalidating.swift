@@ -11,7 +11,7 @@ extension VersionJudge {
         case different
     }
 
-    /// What a 304 says about a finished file.
+    /// The meaning of a 304 for a finished file.
     package enum Confirmation: Hashable, Sendable {
         /// It has the server's content.
         case current

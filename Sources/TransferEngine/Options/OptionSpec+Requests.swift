@@ -89,7 +89,7 @@ extension OptionSpec<String> {
         )
     }
 
-    /// Addresses that are not refused.
+    /// Exceptions to the refused addresses.
     package static var allowAddresses: Self {
         Self(
             "allow-addresses",

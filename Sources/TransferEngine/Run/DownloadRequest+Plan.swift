@@ -67,13 +67,9 @@ extension DownloadRequest {
 }
 
 extension Transfer.Download {
-    /// The header fields of one request; those of nearly all requests are encoded once for all transfers of a list.
+    /// The header fields of one request, as ``DownloadRequest/fields(for:of:_:)``.
     ///
-    /// - Parameters:
-    ///   - plan: The request planned by the machine.
-    ///   - origin: The origin of the transfer; the caller's private fields are sent only to it.
-    ///   - facts: The request, for the policy.
-    /// - Returns: The fields, except those of the connection and of the content's framing.
+    /// A request to which nothing is added has those of all transfers with its options, which are encoded once.
     func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
         if plan.origin == origin, !plan.hasLeftOrigin, !self.request.sources[plan.source].hasUserInfo,
             self.request.policy == nil, self.request.fields.isEmpty, plan.isPlain, !self.request.shared.addsFields

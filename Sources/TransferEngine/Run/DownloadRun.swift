@@ -86,7 +86,7 @@ final class DownloadRun: TransferRun {
         )
     }
 
-    /// The options; an option is read through them, because a copy of the request or of all options is large.
+    /// The options, shared with other runs; single ones are read from here, because a copy of all of them is large.
     var shared: SharedOptions { self.download.request.shared }
     var policy: (any TransferPolicy)? { self.download.request.policy }
     var now: Int64 { self.time.now }

@@ -36,7 +36,7 @@ final class Transfer: Sendable {
             }
         }
     }
-    /// Receives the ends of transfers that have credentials.
+    /// The authorizer among the options, which is notified of the end; read for each transfer, so not through ``options``.
     var authorizer: (any Authorizer)? {
         switch self.work {
         case .download(let download): download.request.shared.options.authorizer

@@ -158,7 +158,7 @@ public final class MemoryStore: FileStore {
     /// Lets the next surveys fail with these codes, in order.
     public func failSurveys(with codes: [StorageError.Code]) { self.state.withLock { $0.surveyErrors = codes } }
 
-    /// Lets every survey find a partial file that is not ours.
+    /// Lets every survey find another program's partial file.
     public func makeEveryNameForeign() { self.state.withLock { $0.isEveryNameForeign = true } }
 
     /// Sets the maximum number of open extents of a partial file.
@@ -293,7 +293,7 @@ public final class MemoryStore: FileStore {
     /// Lets another program create a file right before the group that contains this path gets its names.
     public func takeAtFlush(_ path: String, _ file: File) { self.state.withLock { $0.takenAtFlush[path] = file } }
 
-    /// What a survey says about a finished file.
+    /// The part of a survey about a finished file.
     static func description(of file: File) -> ExistingFile {
         ExistingFile(
             isRegular: file.isRegular,

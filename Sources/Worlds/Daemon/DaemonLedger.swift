@@ -18,7 +18,7 @@ struct DaemonLedger {
     struct Entry {
         let path: String
         var goals: Set<Goal> = [.absent]
-        /// How it has ended, if the user was told.
+        /// How it has ended, if that was reported to the user.
         var end: TransferRecord.State?
         /// Whether it was seen paused since it was paused last.
         var wasSeenPaused = false
@@ -135,7 +135,7 @@ struct DaemonLedger {
 
     // MARK: What was seen
 
-    /// The user was told how a transfer ended.
+    /// The end of a transfer was reported to the user.
     mutating func ended(_ id: GID, _ state: TransferRecord.State) { self.entries[id]?.end = state }
 
     /// Compares a list of all transfers with what must be there, and remembers it.

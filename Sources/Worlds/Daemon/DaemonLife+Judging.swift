@@ -136,7 +136,7 @@ extension DaemonLife {
             && self.disk.contents("\(WorldDaemon.downloads)/\(name)") == self.site.resources[entry.path]?.content.bytes
     }
 
-    /// Why a file that is not complete should not be there; `nil` if it may.
+    /// Why an incomplete file should not exist; `nil` if it may.
     private func faultOfRest(_ name: String, _ records: [TransferRecord]) -> String? {
         let stem = name.prefix { $0 != "." }
         guard let id = self.ledger.ids.first(where: { self.ledger.entries[$0]?.path == "/\(stem).bin" }),
@@ -158,7 +158,7 @@ extension DaemonLife {
         }
         switch record.state {
         case .paused, .failed: return nil
-        // It was complete before its engine heard of the removal.
+        // It was complete before its engine received the removal.
         case .removed where self.isComplete(name, entry): return nil
         case .removed where !entry.isWithoutFile: return nil
         case .removed where self.unknown.contains(entry.path) && name.hasPrefix("\(stem).bin.part"):

@@ -58,7 +58,7 @@ final class DaemonLife {
     var nextStep = 0
     var phase = Phase.script
     var phaseBegan: Int64 = 0
-    /// The files of complete transfers, as the user was told, by the paths of their URLs.
+    /// The files of complete transfers, as reported to the user, by the paths of their URLs.
     var complete: [String: String] = [:]
     /// The paths of transfers that had begun, and were not complete, when the power was lost.
     var exposed: Set<String> = []

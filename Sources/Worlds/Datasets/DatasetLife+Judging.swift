@@ -97,7 +97,7 @@ extension DatasetLife {
         }
         let path = "\(Self.files)/\(line["name"]?.string ?? "")"
         if !self.writesShards, self.powerLosses > 0, !self.options.durable {
-            // Documented: a loss of power may destroy a file that was not synced, also before its line is written.
+            // Documented: a loss of power may destroy an unsynced file, also before its line is written.
             return
         }
         if line["bytes"]?.integer != item.content.length {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 
-/// A change of names or attributes that is not durable.
+/// A change of names or attributes before it is durable.
 struct DiskChange {
     /// A name, and what it then means.
     struct Name {

@@ -7,7 +7,7 @@ import TransferTesting
 /// A descriptor acts in the name of the process that has opened it; a path acts in the name of ``process``. Permissions
 /// are not checked: inject `EACCES` by ``onCall``. Names are listed in their order.
 ///
-/// After a loss of power, every page that was not synced is old, new, a mixture by sectors, or zero if it is new; the
+/// After a loss of power, every unsynced page is old, new, a mixture by sectors, or zero if it is new; the
 /// length is that of some moment since the last sync. Pages are also written in the background at any time. Names and
 /// attributes survive as ``order`` says. A failed sync drops what it should have written, as Linux does.
 ///
@@ -52,7 +52,7 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
     private var dead: Set<Int> = []
     /// The occupied pages.
     var usedPages = 0
-    /// Changes of names and attributes that are not durable.
+    /// Changes of names and attributes before they are durable.
     var log: [DiskChange] = []
     var nextSequence = 1
     /// The files that were written, for writing back.

@@ -52,7 +52,7 @@ final class DownloadLife: WorldLife {
     var command: Command?
     var twin: Command?
     var runs = 0
-    /// How often transfers have started: each start examines the file anew.
+    /// How often transfers have started: each start examines the file again.
     var starts = 0
     var killed = 0
     var powerLosses = 0

@@ -17,7 +17,7 @@ final class Hands {
     private var gifts: [Gift] = []
     private var replacement: [UInt8]?
     private var takesNames = false
-    /// What another program writes into its file when a response has come for it.
+    /// The bytes that another program writes into its file when a response has arrived.
     private var rewriting: [UInt8]?
     /// The files of others that exist: Martlet must not touch them.
     private(set) var foreign: [String: [UInt8]] = [:]

@@ -72,7 +72,7 @@ final class Site: SimulatedServer {
     var used: Set<Quirk> = []
     /// The number of ranges.
     var rangesSent = 0
-    /// The restarts that users were told of, and whether one of them named the alternation.
+    /// The restarts reported to users, and whether one of them named the alternation.
     var restarts = (count: 0, areExplained: false)
     /// Whether Martlet has found that the bytes that it holds differ from those of another response.
     var isDifferenceKnown = false

@@ -16,7 +16,7 @@ struct ModelExchange {
         /// The next byte of the version, and the end of what arrives.
         var next: Int64
         var stop: Int64
-        /// Where the steps of the delivery end: after half of the body, then at its end.
+        /// The ends of the delivery's steps: after half of the body, then at its end.
         var pause: Int64
         var end: End
         /// The length of the whole that the response declares.

@@ -16,7 +16,7 @@ struct ModelLetter: Sendable {
         case correct
     }
 
-    /// Where a part begins and ends.
+    /// The begin and the end of a part.
     enum Placement: Sendable {
         case asRequested
         /// Only the first half of what was requested.

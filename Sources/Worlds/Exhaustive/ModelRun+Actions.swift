@@ -80,7 +80,7 @@ extension ModelRun {
     private func openPartial(_ target: FileTarget) {
         self.keepLonger(target)
         guard self.ending == nil, let partial = self.disk.partials[target.name] else {
-            return self.check(self.ending != nil, "a partial file that is not there is opened")
+            return self.check(self.ending != nil, "a missing partial file is opened")
         }
         self.file = .partial(target.name)
         self.handle { $0.partialOpened(partial.facts, extents: partial.extents, Self.now) }

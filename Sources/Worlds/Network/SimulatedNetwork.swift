@@ -37,7 +37,7 @@ package final class SimulatedNetwork {
     package var piece = 48 << 10
     /// The time in which every connection attempt fails for want of descriptors.
     package var shortage: Range<Int64> = 0..<0
-    /// Called when an exchange has failed, before its run hears of it.
+    /// Called when an exchange has failed, before its run is notified.
     package var onFailed: (() -> Void)?
     /// Called when a request arrives at a server, with the number of its process.
     package var onRequest: ((ServerRequest) -> Void)?

@@ -22,7 +22,7 @@ struct StorageModel {
         var written: [ByteRange] = []
         /// The bytes that survive a loss of power.
         var durable: [ByteRange] = []
-        /// Whether a checkpoint was made: before, a loss of power can leave a journal that is not readable.
+        /// Whether a checkpoint was made: before, a loss of power can leave an unreadable journal.
         var isAnchored = false
         /// Whether a sync failed: later writes are not promised either.
         var hasLostWrites = false

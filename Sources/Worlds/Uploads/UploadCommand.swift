@@ -8,7 +8,7 @@ import TransferEngine
 /// `@unchecked Sendable`: a world runs on one thread.
 final class UploadCommand: @unchecked Sendable {
     static let state = "/state"
-    /// Where the process notes that it sends what must not be sent twice.
+    /// The place at which the process notes that it sends what must not be sent twice.
     static let note = "/notes/note"
 
     let process: SimulatedProcess

@@ -7,7 +7,7 @@ internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
 
-/// What all lanes share.
+/// The parts that all lanes share.
 struct EngineParts: Sendable {
     let resources: EngineResources
     let notes: UploadNotes
