@@ -21,6 +21,10 @@ final class Command: @unchecked Sendable {
 
         /// Whether the user is satisfied.
         var isDone: Bool { if case .finished = self.kind { true } else { false } }
+        /// Whether the file that exists is not the beginning of the server's.
+        var isRefusedResumption: Bool {
+            if case .failed(let failure) = self.kind { failure.code == .cannotResume } else { false }
+        }
     }
 
     let process: SimulatedProcess

@@ -366,7 +366,11 @@ extension DownloadLife {
             // A connection that gives up a part of its piece has some of it on the way.
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
             // What is continued from another mirror, or without a strong validator, is compared first.
-            let existing = Int64(self.wishes.options.ifExists == .resume ? self.killed << 18 : 0)
+            // Each run compares a finished file that a loss of power has damaged once more, until the user moves it away.
+            let refusals = self.hasTornFinal ? self.endings.count { $0.isRefusedResumption } : 0
+            let existing =
+                Int64(self.wishes.options.ifExists == .resume ? (self.killed + refusals) << 18 : 0)
+                + Int64(refusals * self.network.piece)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
             // is overwritten, or the next one gets another name, also where no attribute says of which version it is; one
             // that was cancelled begins again.

@@ -10,6 +10,8 @@ final class UploadCommand: @unchecked Sendable {
     static let state = "/state"
     /// The place at which the process notes that it sends what must not be sent twice.
     static let note = "/notes/note"
+    /// The path of the resource to which it uploads.
+    static let path = "/target"
 
     let process: SimulatedProcess
     /// Whether it ended without a kill.
@@ -56,7 +58,7 @@ final class UploadCommand: @unchecked Sendable {
         let source = self.life.source
         var parts: [UploadContent.Part] = [.file(SimulatedSource.path)]
         if !source.prefix.isEmpty { parts = [.bytes(source.prefix)] + parts + [.bytes(source.suffix)] }
-        let url = try HTTPURL("http://\(UploadSite.hosts[0])/target")
+        let url = try HTTPURL("http://\(UploadSite.hosts[0])\(Self.path)")
         var request = UploadRequest(url, .parts(parts), options: terms.options)
         request.method = terms.method
         request.way = terms.way

@@ -170,6 +170,14 @@ extension UploadLife {
 
     // MARK: Reasons
 
+    /// Whether the server holds a file under the name of the upload that a version of the source differs from.
+    ///
+    /// It does not matter why the server responded with 409: the file was compared.
+    private var holdsAnotherFile: Bool {
+        guard let stored = self.site.model.resources[UploadCommand.path], stored.isSingle else { return false }
+        return self.source.versions.contains { $0 != stored.bytes }
+    }
+
     /// Whether something happened in the world that a failure's code names.
     private func isTrue(_ failure: TransferFailure) -> Bool {
         let (met, statuses, used) = (self.network.met, self.site.statuses, self.site.used)
@@ -192,7 +200,7 @@ extension UploadLife {
         case .fileIO, .cannotOpen: return hasDiskFault || !self.source.changes.isEmpty
         case .badResponse:
             return hasStatus(400...599) || met.contains(.malformed) || self.isMisled || hasStatus(201...201)
-        case .fileExists: return statuses.contains(409) && self.site.model.refusesOverwriting
+        case .fileExists: return statuses.contains(409) && self.holdsAnotherFile
         case .redirects: return hasStatus(300...399)
         case .authentication: return statuses.contains(401) || statuses.contains(403)
         case .overloaded: return statuses.contains(429) || statuses.contains(503)
