@@ -234,6 +234,8 @@ extension DownloadLife {
 
     private func judge(_ failure: TransferFailure, of job: DownloadWishes.Job, isTwin: Bool) {
         self.result.count("failed: \(failure.code.rawValue)")
+        // The wrong file was set aside, and its history with it.
+        if failure.code == .checksumMismatch { job.site.restarts = (0, false) }
         // A journal that a power loss has torn is in the way of a name that must not change.
         let isInTheWay =
             failure.code == .fileExists && self.powerLosses > 0

@@ -109,6 +109,8 @@ extension UploadLife {
             if self.hasReportedChange { continue }
             // Or when the user cancels, to continue later: the server's data stays.
             if case .cancelled? = self.ending { continue }
+            // Or when the user pauses, and the source is removed before it is looked at again.
+            if !self.pauses.isEmpty, self.source.wasRemoved { continue }
             self.result.fail("the server holds a mixture of versions at \(path)")
         }
     }
