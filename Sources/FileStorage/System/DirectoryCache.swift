@@ -49,6 +49,8 @@ final class DirectoryCache: Sendable {
             state.handles[path] = nil
             state.last = nil
         }
+        // Another process may create it again.
+        self.created.forgetDurable()
     }
 
     private func keep(_ handle: DirectoryHandle, _ path: String) -> DirectoryHandle {

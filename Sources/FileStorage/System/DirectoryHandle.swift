@@ -13,6 +13,9 @@ package final class DirectoryHandle: Sendable {
     private let descriptor: FileDescriptor
     /// The names to sync before the directory is durable.
     let created: NewDirectories
+    /// Whether ``sync()`` makes the names of the directory and its parents durable: an earlier process may have created
+    /// them.
+    private let syncsParents: Bool
 
     /// Takes over an open directory.
     ///
@@ -20,39 +23,43 @@ package final class DirectoryHandle: Sendable {
     ///   - path: Its path, for messages.
     ///   - descriptor: The open directory.
     package convenience init(path: String, descriptor: FileDescriptor) {
-        self.init(path: path, descriptor: descriptor, created: NewDirectories())
+        self.init(path: path, descriptor: descriptor, created: NewDirectories(), syncsParents: false)
     }
 
-    private init(path: String, descriptor: FileDescriptor, created: NewDirectories) {
+    private init(path: String, descriptor: FileDescriptor, created: NewDirectories, syncsParents: Bool) {
         self.path = path
         self.descriptor = descriptor
         self.created = created
+        self.syncsParents = syncsParents
     }
 
     /// The descriptor's number.
     package var raw: Int32 { self.descriptor.raw }
 
     /// Opens a directory; returns `nil` if it does not exist and `creating` is false.
+    ///
+    /// With `creating`, ``sync()`` makes the directory's own name durable too, whichever process has created it.
     package static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
-        try self.open(path, creating: creating, NewDirectories())
+        try self.open(path, creating: creating, NewDirectories(), syncsParents: creating)
     }
 
     /// Opens a directory of a store; returns `nil` if it does not exist and `creating` is false.
     static func open(
         _ path: String,
         creating: Bool,
-        _ created: NewDirectories
+        _ created: NewDirectories,
+        syncsParents: Bool = true
     ) throws(StorageError) -> DirectoryHandle? {
         let path = path.isEmpty ? "." : path
         if let descriptor = try Self.openExisting(path) {
-            return DirectoryHandle(path: path, descriptor: descriptor, created: created)
+            return DirectoryHandle(path: path, descriptor: descriptor, created: created, syncsParents: syncsParents)
         }
         guard creating else { return nil }
         try Self.make(path, created)
         guard let descriptor = try Self.openExisting(path) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
         }
-        return DirectoryHandle(path: path, descriptor: descriptor, created: created)
+        return DirectoryHandle(path: path, descriptor: descriptor, created: created, syncsParents: syncsParents)
     }
 
     /// Opens a directory; returns `nil` if it does not exist.
@@ -139,9 +146,9 @@ package final class DirectoryHandle: Sendable {
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
     }
 
-    /// Syncs the directory's entries, and those of the parents of created directories.
+    /// Syncs the directory's entries, and those of the parents of directories whose names may not be durable.
     package func sync() throws(StorageError) {
-        try self.created.sync()
+        try self.created.sync(for: self.syncsParents ? self.path : nil)
         try Self.sync(self.descriptor, self.path)
     }
 
