@@ -251,9 +251,11 @@ extension DiskStore {
         // Deleted between opening and locking: its owner has finished or discarded the transfer.
         let status = try file.requiredStatus(of: path)
         if status.st_nlink == 0 { return nil }
-        if let reason = Self.foreignness(status, of: path) {
+        if let reason = Self.foreignness(ofJournal: status, names.journal, in: directory) {
             throw StorageError(.badJournal, "cannot resume: \(reason); move it away or choose another name")
         }
+        // Under the lock, which a process that creates the journal has.
+        if let temporary = directory.temporaryName(of: status) { try directory.unlink(temporary) }
         switch try Self.readJournal(file, path) {
         case .success(let contents): return (file, contents)
         case .failure(let damage):

@@ -83,7 +83,7 @@ extension DiskStore {
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot examine", path)
         }
         let status = try file.requiredStatus(of: directory.path(names.journal))
-        if let reason = Self.foreignness(status, of: directory.path(names.journal)) { return .foreign(reason) }
+        if let reason = Self.foreignness(ofJournal: status, names.journal, in: directory) { return .foreign(reason) }
         let isLocked = file.isLockedElsewhere()
         let journal = try Self.readJournal(file, directory.path(names.journal))
         if isLocked { return .busy((try? journal.get())?.facts) }
@@ -166,6 +166,15 @@ extension DiskStore {
         if status.st_uid != geteuid() { return "'\(path)' belongs to another user" }
         if status.st_nlink > 1 { return "'\(path)' has another hard link" }
         return nil
+    }
+
+    /// The reason why a journal cannot be one of the store's, or `nil`.
+    ///
+    /// A temporary name of the same directory is no other one: a kill while the journal got its name has left it.
+    static func foreignness(ofJournal status: stat, _ name: String, in directory: DirectoryHandle) -> String? {
+        var status = status
+        if directory.temporaryName(of: status) != nil { status.st_nlink = 1 }
+        return self.foreignness(status, of: directory.path(name))
     }
 
     /// Reads and decodes a journal; throws if it cannot be read, which says nothing about its contents.

@@ -16,6 +16,20 @@ extension DirectoryHandle {
     /// Whether a name has the form of ``temporaryName()``, such as a file left by a crash.
     static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
 
+    /// The temporary name that a file has besides its own, if these are its only ones; `nil` if there is none.
+    ///
+    /// A process that was killed while ``rename(_:to:_:replacing:)`` gave the file its name has left it.
+    func temporaryName(of file: stat) -> String? {
+        guard file.st_nlink == 2, file.st_mode & S_IFMT == S_IFREG else { return nil }
+        let raw = FileCalls.openat(self.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0, let entries = DirectoryEntries(raw) else { return nil }
+        while let name = entries.next() {
+            guard Self.isTemporary(name), let status = try? self.status(name) else { continue }
+            if status.st_ino == file.st_ino, status.st_dev == file.st_dev { return name }
+        }
+        return nil
+    }
+
     /// Links an unnamed file to a name (linkat(2)); returns 0 or the error number, `EEXIST` if the name is taken.
     func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         let result = KernelCalls.link(descriptor.raw, in: self.raw, as: name) == 0 ? 0 : errno

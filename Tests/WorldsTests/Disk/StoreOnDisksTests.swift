@@ -237,6 +237,94 @@ struct StoreOnDisksTests {
         }
     }
 
+    @Test("Directories that a killed process has created are synced with the first file in them", arguments: [1, 2, 3])
+    func syncsDirectoriesOfKilledProcesses(made: Int) throws {
+        let components = ["/data", "new", "deep", "deeper"]
+        for seed in UInt64(0)..<50 {
+            let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
+            disk.order = .independent
+            disk.process = 1
+            try FileCalls.simulating(disk) {
+                let early = components.prefix(made + 1).joined(separator: "/")
+                _ = try DiskStore().createSmall(FileTarget(directory: early, name: "f"))
+                disk.endProcess(1)
+                disk.process = 2
+                let target = FileTarget(directory: components.joined(separator: "/"), name: "f")
+                let file = try DiskStore().createSmall(target)
+                _ = try file.commit(as: target, CommitOptions(durability: .synced))
+                disk.losePower()
+                #expect(disk.exists(target.path), "seed \(seed)")
+            }
+        }
+    }
+
+    @Test("Names are made durable once for all files of a directory")
+    func syncsParentsOnce() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        try FileCalls.simulating(disk) {
+            disk.makeDirectories("/data/old")
+            var parents = 0
+            disk.onCall = { call in
+                if call.name == "fsync", call.path == "/data" { parents += 1 }
+                return .none
+            }
+            let store = DiskStore()
+            for name in ["f", "g", "h"] {
+                let target = FileTarget(directory: "/data/old", name: name)
+                _ = try store.createSmall(target).commit(as: target, CommitOptions(durability: .synced))
+            }
+            #expect(parents == 1)
+        }
+    }
+
+    @Test("A journal with the temporary name that a killed process left is continued")
+    func continuesJournalWithTemporaryName() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.features = .nfs
+        disk.process = 1
+        let target = FileTarget(directory: "/data", name: "f")
+        try FileCalls.simulating(disk) {
+            disk.onCall = { $0.name == "linkat" ? .killAfter : .none }
+            _ = try? DiskStore().createPartial(target, facts: Self.facts)
+            disk.endProcess(1)
+            disk.onCall = nil
+            disk.process = 2
+            #expect(disk.names(inDirectory: "/data").count == 2)
+            let store = DiskStore()
+            guard case .ours(_, written: 0) = try store.survey(target).partial else {
+                Issue.record("\(try store.survey(target).partial)")
+                return
+            }
+            let file = try store.openPartial(target)
+            try Self.write(file, 7, 0..<3000)
+            #expect(disk.names(inDirectory: "/data").sorted() == ["f.part", "f.part.journal"])
+            _ = try file.commit(as: target, length: 3000, CommitOptions())
+            #expect(disk.names(inDirectory: "/data") == ["f"])
+        }
+    }
+
+    @Test("A journal with another hard link is another program's")
+    func refusesJournalWithOtherLinks() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        let target = FileTarget(directory: "/data", name: "f")
+        try FileCalls.simulating(disk) {
+            (try DiskStore().createPartial(target, facts: Self.facts) as any PartialFile).keep()
+            let journal = target.path + ".part.journal"
+            // A temporary name of another directory, and one beside a third name.
+            #expect(FileCalls.mkdir("/data/d", 0o700) == 0)
+            #expect(FileCalls.linkat(AT_FDCWD, journal, AT_FDCWD, "/data/d/.martlet-abcdefgh", 0) == 0)
+            for name in [nil, "/data/.martlet-abcdefgh"] {
+                if let name { #expect(FileCalls.linkat(AT_FDCWD, journal, AT_FDCWD, name, 0) == 0) }
+                guard case .foreign = try DiskStore().survey(target).partial else {
+                    Issue.record("\(try DiskStore().survey(target).partial)")
+                    return
+                }
+            }
+        }
+    }
+
     @Test("A directory whose name cannot be made durable fails the file")
     func reportsFailedSyncsOfParents() throws {
         let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
