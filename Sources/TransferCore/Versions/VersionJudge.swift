@@ -260,13 +260,16 @@ package enum VersionJudge {
     /// Whether a finished file has the content of a response.
     ///
     /// Requires equal length and (a) against the facts recorded with the file; for a file without a record, equal
-    /// length and a modification time equal to Last-Modified.
+    /// length and a modification time equal to Last-Modified. A strong entity tag stands for the length if the response
+    /// names none, because only complete files have a record.
     package static func isCurrent(_ file: FinishedFile, _ response: ResourceFacts) -> Bool {
-        guard response.length == file.size else { return false }
         guard let recorded = file.recorded else {
-            return response.lastModified.flatMap(HTTPDate.parse) == file.modified
+            return response.length == file.size && response.lastModified.flatMap(HTTPDate.parse) == file.modified
         }
-        if case .same = self.relation(of: response, to: recorded) { return true }
-        return false
+        switch self.relation(of: response, to: recorded) {
+        case .same(.entityTag): return response.length == nil || response.length == file.size
+        case .same: return response.length == file.size
+        case .comparable, .different: return false
+        }
     }
 }

@@ -225,7 +225,7 @@ struct VersionJudgeTests {
 
     // MARK: A finished file
 
-    @Test("already there: equal length and (a) against the record; without one, the modification time")
+    @Test("already there: equal length, or a strong entity tag, and (a) against the record; without one, the modification time")
     func finished() {
         func isCurrent(_ recorded: ResourceFacts?, _ response: ResourceFacts, size: Int64 = 1000) -> Bool {
             let modified = HTTPDate.parse(Self.old) ?? 0
@@ -235,7 +235,13 @@ struct VersionJudgeTests {
         #expect(isCurrent(recorded, self.facts("\"x\"", Self.old)))
         #expect(!isCurrent(recorded, self.facts("\"y\"", Self.old)))
         #expect(!isCurrent(recorded, self.facts("\"x\"", Self.old), size: 999))
-        #expect(!isCurrent(recorded, self.facts("\"x\"", Self.old, length: nil)))
+        #expect(isCurrent(recorded, self.facts("\"x\"", Self.old, length: nil)))
+        #expect(!isCurrent(recorded, self.facts("\"y\"", Self.old, length: nil)))
+        #expect(!isCurrent(recorded, self.facts("\"x\"", Self.newer, length: nil)))
+        let weak = self.facts("W/\"x\"", Self.old)
+        #expect(isCurrent(weak, weak))
+        #expect(!isCurrent(weak, self.facts("W/\"x\"", Self.old, length: nil)))
+        #expect(!isCurrent(nil, self.facts("\"x\"", Self.old, length: nil)))
         #expect(isCurrent(nil, self.facts("\"y\"", Self.old)))
         #expect(!isCurrent(nil, self.facts("\"y\"", Self.newer)))
         #expect(!isCurrent(nil, self.facts("\"y\"")))
