@@ -116,11 +116,12 @@ extension DownloadLife {
         if job.isExact, !mayNumber, !completion.path.hasSuffix("/\(job.expectedName)") {
             self.result.fail("\(completion.path) is not \(job.expectedName), which the user asked for")
         }
-        // After a kill right behind the commit, weak validators, or a hidden length, do not show that the file is the
-        // server's; nor do strong ones that were not recorded with it.
+        // After a kill right behind the commit, weak validators do not show that the file is the server's, if the length is
+        // hidden; nor do strong ones that were not recorded with it.
         // Without both ways to give a name in one step, a kill can leave a journal with a second name.
         let features = self.disk.features
-        let hasNames = self.killed == 0 || features.renameWithoutReplacing && features.attributes && !site.hidesLength
+        let isShown = features.attributes && site.showsVersion(hasRecord: true)
+        let hasNames = self.killed == 0 || features.renameWithoutReplacing && isShown
         if !isOther, hasNames, self.runs == 1 || site.isHonest, self.faults.isOnlyShortage, self.wishes.jobs.count == 1,
             self.wishes.options.ifExists != .rename,
             !completion.path.hasSuffix("/\(job.expectedName)"), !completion.skipped
@@ -236,10 +237,13 @@ extension DownloadLife {
         self.result.count("failed: \(failure.code.rawValue)")
         // The wrong file was set aside, and its history with it.
         if failure.code == .checksumMismatch { job.site.restarts = (0, false) }
-        // A journal that a power loss has torn is in the way of a name that must not change.
+        // A journal that a power loss has torn is in the way of a name that must not change. So is a file that was finished
+        // right before a kill, if nothing shows that it is the server's.
+        let isShown = job.site.showsVersion(hasRecord: self.disk.features.attributes)
         let isInTheWay =
-            failure.code == .fileExists && self.powerLosses > 0
-            && (job.isExact || self.wishes.options.ifExists == .update)
+            failure.code == .fileExists
+            && (self.powerLosses > 0 && (job.isExact || self.wishes.options.ifExists == .update)
+                || self.killed > 0 && job.isExact && !isShown)
         if self.isTolerable, !isInTheWay, failure.code != .cannotResume || !self.hasTornFinal {
             self.result.fail("a transfer from an honest site failed: \(failure.code.rawValue), \(failure.message)")
         }

@@ -11,6 +11,14 @@ extension Site {
         var date: Int64?
     }
 
+    /// Whether the site's responses show that a finished file is its own.
+    ///
+    /// - Parameter hasRecord: Whether the file has the record of its version; otherwise only length and time can be compared.
+    func showsVersion(hasRecord: Bool) -> Bool {
+        if hasRecord, self.tag == .version { return true }
+        return !self.hidesLength && self.date != .none
+    }
+
     func validators(
         _ request: ServerRequest,
         _ node: Int,

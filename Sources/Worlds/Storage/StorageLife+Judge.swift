@@ -32,8 +32,9 @@ extension StorageLife {
         if !allowed.contains(found), !allowed.contains(.unknown), !isReserved {
             self.end.fail("the finished file \(name) is \(Self.text(found)), not \(allowed.map(Self.text))")
         }
-        // Not synced, it can have its name and not its content.
-        let isDamaged = allowed.contains(.unknown) && !allowed.contains(found)
+        // Not synced, it can have its name and not its content. Of a copy, what is left can be equal to the file before.
+        let isDamaged =
+            allowed.contains(.unknown) && (!allowed.contains(found) || Self.isBeginning(found, of: model.partial))
         let isCommitted =
             isDamaged
             || found != .absent
@@ -94,6 +95,12 @@ extension StorageLife {
             self.end.fail("\(name) cannot be examined: \(error.message)")
         }
         self.models[name] = model
+    }
+
+    /// Whether a finished file has the first bytes of a partial file's version.
+    private static func isBeginning(_ content: StorageModel.Content, of partial: StorageModel.Partial?) -> Bool {
+        guard let partial, case .bytes(let bytes) = content, bytes.count < partial.length else { return false }
+        return bytes == StorageModel.bytes(partial.version, 0..<Int64(bytes.count))
     }
 
     private static func text(_ content: StorageModel.Content) -> String {

@@ -60,7 +60,7 @@ final class StorageLife {
         if recipe.has(oneIn: 6, "the file system has no unnamed files") { self.disk.features.unnamedFiles = false }
         if recipe.has(oneIn: 3, "unsynced names survive independently") {
             self.disk.order = .independent
-            // A process does not sync the directories that another one has created.
+            // Otherwise the files that other programs have not synced would be lost with it.
             self.disk.makeDirectories(Self.directory)
         }
         self.hasErrors = recipe.has(oneIn: 3, "calls fail")
