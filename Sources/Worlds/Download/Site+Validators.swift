@@ -14,6 +14,7 @@ extension Site {
     /// Whether the site's responses show that a finished file is its own.
     ///
     /// - Parameter hasRecord: Whether the file has the record of its version; otherwise only length and time can be compared.
+    /// - Returns: Whether they do.
     func showsVersion(hasRecord: Bool) -> Bool {
         if hasRecord, self.tag == .version { return true }
         return !self.hidesLength && self.date != .none

@@ -225,7 +225,7 @@ struct VersionJudgeTests {
 
     // MARK: A finished file
 
-    @Test("already there: equal length, or a strong entity tag, and (a) against the record; without one, the modification time")
+    @Test("already there: length or strong entity tag, and (a) against the record; without one, the modification time")
     func finished() {
         func isCurrent(_ recorded: ResourceFacts?, _ response: ResourceFacts, size: Int64 = 1000) -> Bool {
             let modified = HTTPDate.parse(Self.old) ?? 0
