@@ -100,7 +100,13 @@ extension DiskStore {
     }
 
     /// Creates a journal without slots, copies and syncs the bytes, then records them in the journal.
-    public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+    ///
+    /// Throws `.exists` if the file is not the one that was compared: bytes of the server would follow others.
+    public func copyExisting(
+        _ target: FileTarget,
+        unchangedSince identity: FileIdentity,
+        facts: ResourceFacts
+    ) throws(StorageError) -> any PartialFile {
         let original = try self.openExisting(target, O_RDONLY)
         let directory = try self.directories.making(target.directory)
         let names = PartialNames(target.name)
@@ -114,6 +120,11 @@ extension DiskStore {
             if number != 0 {
                 try? directory.unlink(names.part)
                 throw StorageError(errno: number, otherwise: .inputOutput, "cannot copy", target.path)
+            }
+            // After the copy, because it takes time.
+            guard FileIdentity(try original.requiredStatus(of: target.path)).matches(identity) else {
+                try? directory.unlink(names.part)
+                throw StorageError(.exists, "cannot continue '\(target.path)': it was changed meanwhile; try again")
             }
             let size = min(Int64(try data.requiredStatus(of: target.path).st_size), JournalMark.maximum)
             if size > 0 {

@@ -286,13 +286,33 @@ import TransferEngine
     @Test func anExistingFileIsCopiedAndKeepsItsName() throws {
         try self.directory.write(pattern(100), to: "f")
         let target = self.directory.target("f")
-        let file = try self.store.copyExisting(target, facts: someFacts)
+        let file = try self.store.copyExisting(target, unchangedSince: self.identity(target), facts: someFacts)
         #expect(file.initialExtents == [0..<100])
         #expect(self.directory.entries() == ["f", "f.part", "f.part.journal"])
         #expect(self.directory.contents("f.part") == pattern(100))
         file.crash()
         #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<100])
         #expect(self.directory.contents("f") == pattern(100))
+    }
+
+    @Test("A file that is rewritten or replaced after it was examined is not copied", arguments: [false, true])
+    func refusesToCopyChangedFile(isReplaced: Bool) throws {
+        try self.directory.write(pattern(100), to: "f")
+        let target = self.directory.target("f")
+        var identity = try self.identity(target)
+        // The change may come within one tick of the file system's clock.
+        identity.changed = identity.changed.map { $0 - 1 }
+        if isReplaced {
+            FileMover.remove(target.path)
+            try self.directory.write(pattern(100), to: "f")
+        }
+        let error = failure { try self.store.copyExisting(target, unchangedSince: identity, facts: someFacts) }
+        #expect(error?.code == .exists)
+        #expect(self.directory.entries() == ["f"])
+    }
+
+    private func identity(_ target: FileTarget) throws -> FileIdentity {
+        try #require(try self.store.survey(target).existing?.file)
     }
 
     @Test func aPartialFileMovesOverAnOlderOne() throws {
@@ -342,7 +362,7 @@ import TransferEngine
         try self.directory.write(pattern(100), to: "f")
         try self.directory.write([1], to: "f.martlet-bad")
         let target = self.directory.target("f")
-        let file = try self.store.copyExisting(target, facts: someFacts)
+        let file = try self.store.copyExisting(target, unchangedSince: self.identity(target), facts: someFacts)
         FileMover.remove(target.path)
         #expect(file.setAside()?.hasSuffix("f.martlet-bad.1") == true)
         #expect(self.directory.entries() == ["f.martlet-bad", "f.martlet-bad.1"])

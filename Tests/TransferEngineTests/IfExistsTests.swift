@@ -184,6 +184,24 @@ struct IfExistsTests {
         #expect(isUntouched)
     }
 
+    @Test("resume does not continue a file that another program changes after it was compared")
+    func resumeOfChangedFile() throws {
+        let stage = Stage()
+        let file = Served(length: Served.large)
+        stage.store.add(.init(file.pattern.bytes(0..<2_000_000)), at: "f.txt")
+        let other = TestPattern(seed: 55).bytes(0..<1_500_000)
+        stage.transport.onStart {
+            // The bytes to compare were read before.
+            stage.store.add(.init(other), at: "f.txt")
+            file.answer($0)
+        }
+        let id = try stage.add("http://a/f.txt") { $0.ifExists = .resume }
+        stage.run(until: id, timers: 500)
+        #expect(stage.failure(id)?.code == .fileExists)
+        let isUntouched = stage.store.files.mapValues(\.bytes) == ["f.txt": other]
+        #expect(isUntouched && stage.store.partials.isEmpty)
+    }
+
     @Test("a partial file of another URL is left alone")
     func foreignPartial() throws {
         let stage = Stage()

@@ -54,8 +54,8 @@ package enum DownloadAction: Sendable {
     case createSmall(FileTarget, RequestNumber)
     /// Create a partial file, after the current one is closed in this way; then `partialCreated` or `creatingFailed`.
     indirect case createPartial(PartialPlan)
-    /// Copy the finished file to a partial file; then `partialCopied`.
-    indirect case copyExisting(FileTarget, ResourceFacts)
+    /// Copy the finished file, if it is still the one that was compared, to a partial file; then `existingCopied`.
+    indirect case copyExisting(FileTarget, unchangedSince: FileIdentity, ResourceFacts)
     /// Write the request's bytes from this offset on; if the journal has no room, `requestFailed`.
     case beginExtent(RequestNumber, at: Int64)
     /// Record the machine's `facts` in the journal.

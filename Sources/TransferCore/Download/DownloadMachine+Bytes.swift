@@ -209,7 +209,7 @@ extension DownloadMachine {
             var copied = facts.value
             copied.consistency = .overlap
             copied.continued = existing.identity
-            return self.emit(.copyExisting(self.name.target, copied))
+            return self.emit(.copyExisting(self.name.target, unchangedSince: existing.file, copied))
         }
         guard self.acceptRange(index, now) else {
             let failure = TransferFailure(.fileIO, "the part does not match the file", isRetryable: true)

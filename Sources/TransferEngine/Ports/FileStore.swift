@@ -33,7 +33,18 @@ public protocol FileStore: Sendable {
 
     /// Creates a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
     /// filesystem supports it (`--if-exists resume`); the final file is not changed.
-    func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
+    ///
+    /// - Parameters:
+    ///   - target: The final name.
+    ///   - identity: The file that was compared.
+    ///   - facts: The facts to record.
+    /// - Returns: The open partial file.
+    /// - Throws: `.exists` if the final file is another one, or was changed: then there is no partial file.
+    func copyExisting(
+        _ target: FileTarget,
+        unchangedSince identity: FileIdentity,
+        facts: ResourceFacts
+    ) throws(StorageError) -> any PartialFile
 
     /// Reads bytes of the existing final file `NAME`, for comparing an overlap before it is copied.
     func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8]

@@ -62,7 +62,7 @@ extension DownloadRun {
         case .openPartial(let target, let claiming): self.openPartial(target, claiming: claiming)
         case .createSmall(let target, let number): return self.createSmall(target, number)
         case .createPartial(let plan): self.createPartial(plan)
-        case .copyExisting(let target, let facts): self.copyExisting(target, facts)
+        case .copyExisting(let target, let identity, let facts): self.copyExisting(target, identity, facts)
         case .beginExtent(let number, let offset): self.beginExtent(number, at: offset)
         case .recordFacts: self.recordFacts()
         case .recordDifference(let facts): self.recordDifference(facts)

@@ -114,11 +114,11 @@ extension DownloadRun {
     }
 
     /// Copies the existing file, which keeps its name, to a partial file.
-    func copyExisting(_ target: FileTarget, _ facts: ResourceFacts) {
+    func copyExisting(_ target: FileTarget, _ identity: FileIdentity, _ facts: ResourceFacts) {
         self.line.run {
             guard self.state.withLock({ $0.machine.wantsCopy }) else { return }
             do throws(StorageError) {
-                let partial = try self.store.copyExisting(target, facts: facts)
+                let partial = try self.store.copyExisting(target, unchangedSince: identity, facts: facts)
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     guard state.machine.wantsCopy else { return nil }
                     state.file = .partial(partial)

@@ -219,8 +219,15 @@ public final class MemoryStore: FileStore {
         return MemoryPartialFile(store: self, path: target.path, extents: extents)
     }
 
-    /// Creates a partial file with a copy of an existing final file.
-    public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+    /// Creates a partial file with a copy of an existing final file, if that is still the one that was compared.
+    public func copyExisting(
+        _ target: FileTarget,
+        unchangedSince identity: FileIdentity,
+        facts: ResourceFacts
+    ) throws(StorageError) -> any PartialFile {
+        guard try self.survey(target).existing?.file.matches(identity) == true else {
+            throw StorageError(.exists, "\(target.path) was changed while it was compared")
+        }
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
             guard let file = state.files[target.path] else {
                 throw StorageError(.cannotOpen, "\(target.path) does not exist")

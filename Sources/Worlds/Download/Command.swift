@@ -112,6 +112,11 @@ final class Command: @unchecked Sendable {
     private func heard(_ event: TransferEvent) {
         guard self.process.isAlive else { return }
         self.trace(event)
+        if case .response(let response) = event.kind,
+            response.resumedFrom == 0 || self.life.wishes.options.ifExists == .resume
+        {
+            self.life.hands.responded()
+        }
         switch event.kind {
         case .finished(let completion): self.note(event.id, .finished(completion))
         case .failed(let failure): self.note(event.id, .failed(failure))
@@ -122,7 +127,6 @@ final class Command: @unchecked Sendable {
             self.life.starts += 1
             if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
         case .response(let response) where response.resumedFrom == 0:
-            self.life.hands.responded()
             // Other bytes are held from now on.
             if let job = event.id.flatMap({ self.jobs[$0] }) {
                 self.life.wishes.jobs[job].site.isDifferenceKnown = false

@@ -118,7 +118,11 @@ extension StorageLife {
         let length = Int64(bytes.count) + 1000
         let failure = self.attempt("copies \(name)") { () throws(StorageError) in
             let facts = Self.facts(version, length)
-            self.open = (name, try self.store.copyExisting(self.target(name), facts: facts))
+            let target = self.target(name)
+            guard let file = try self.store.survey(target).existing?.file else {
+                throw StorageError(.cannotOpen, "\(name) is gone")
+            }
+            self.open = (name, try self.store.copyExisting(target, unchangedSince: file, facts: facts))
         }
         guard failure == nil else { return }
         self.update(name) {

@@ -399,7 +399,7 @@ final class MachineHarness {
             case .keep: "partial \(plan.target.path) keeping"
             case .discard: "partial \(plan.target.path) discarding"
             }
-        case .copyExisting(let target, _): "copy \(target.path)"
+        case .copyExisting(let target, _, _): "copy \(target.path)"
         case .beginExtent(let number, let offset): "extent \(number)@\(offset)"
         case .discardPartial(let target): "discard \(target.path)"
         case .deliverLeftover(let number): "leftover \(number)"

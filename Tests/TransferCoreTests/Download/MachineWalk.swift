@@ -579,7 +579,7 @@ final class MachineWalk {
         case .openPartial(let target, _): self.line.append { self.openPartial(target) }
         case .createSmall: if self.machine.wantsFile { self.createSmall() }
         case .createPartial(let plan): self.createPartial(plan)
-        case .copyExisting(let target, let facts): self.line.append { self.copyExisting(target, facts) }
+        case .copyExisting(let target, _, let facts): self.line.append { self.copyExisting(target, facts) }
         case .beginExtent(let number, let offset):
             self.onLoop(number, current) { if !$0.isClosed { $0.position = offset } }
         case .recordFacts:
