@@ -374,8 +374,10 @@ extension DownloadLife {
             // What is continued from another mirror, or without a strong validator, is compared first.
             // Each run compares a finished file that a loss of power has damaged once more, until the user moves it away.
             let refusals = self.hasTornFinal ? self.endings.count { $0.isRefusedResumption } : 0
+            // So is one that was finished before a kill, and once more for each cut.
+            let compared = self.killed + refusals + site.cutComparisons
             let existing =
-                Int64(self.wishes.options.ifExists == .resume ? (self.killed + refusals) << 18 : 0)
+                Int64(self.wishes.options.ifExists == .resume ? compared << 18 : 0)
                 + Int64(refusals * self.network.piece)
             // A file of a hidden length that was complete before a kill is not known to be so; one that has got its name
             // is overwritten, or the next one gets another name, also where no attribute says of which version it is; one

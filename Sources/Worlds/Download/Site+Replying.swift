@@ -216,6 +216,9 @@ extension Site {
             of: request
         )
         self.spoil(&reply, quirk, &generator)
+        if reply.cut != nil, request.fields["Range"] != nil, request.fields["If-Range"] == nil {
+            self.cutComparisons += 1
+        }
         self.tell(
             request,
             "\(reply.head?.status ?? 0) of version \(version), bytes \(reply.range.lowerBound)-\(reply.range.upperBound)"

@@ -66,6 +66,8 @@ final class Site: SimulatedServer {
     // Records of the responses, for the judge.
     var gets = 0
     var cuts = 0
+    /// The number of cut responses whose bytes were to be compared: ranges that were requested without a validator.
+    var cutComparisons = 0
     var bytesSent: Int64 = 0
     var shown: Set<Shown> = []
     var statuses: Set<Int> = []

@@ -22,6 +22,9 @@ extension UploadLife {
         case .failed(let failure):
             let texts = ["changed during the upload", "changed since its upload started"]
             if texts.contains(where: failure.message.contains) { self.hasReportedChange = true }
+            // Whether the source has changed is not known: the upload failed, and the user knows why.
+            let isUnknown = !self.faults.met.isEmpty && failure.message.contains("cannot read the attributes of")
+            if isUnknown { self.hasReportedChange = true }
             self.result.count("failed: \(failure.code.rawValue)")
             if failure.message.isEmpty { self.result.fail("a failure has no message: \(failure.code.rawValue)") }
             if !self.isTrue(failure) {
