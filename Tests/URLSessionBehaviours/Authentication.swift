@@ -9,12 +9,15 @@ import TransferTesting
 
 extension Behaviour {
     /// A server that wants these credentials, as the value of Authorization.
-    private static func protected(_ context: BehaviourContext) async throws -> BehaviourServer {
+    private static func protected(
+        _ context: BehaviourContext,
+        refusal: String = ""
+    ) async throws -> BehaviourServer {
         try await context.serve { request in
             // user:passwd
             request["Authorization"] == "Basic dXNlcjpwYXNzd2Q="
                 ? .response(200, [("Content-Type", "text/plain")], text: "welcome")
-                : .response(401, [("WWW-Authenticate", "Basic realm=\"the realm\"")], text: "refused")
+                : .response(401, [("WWW-Authenticate", "Basic realm=\"the realm\"")], text: refusal)
         }
     }
 
@@ -40,6 +43,16 @@ extension Behaviour {
                 let challenge = try context.unwrap(record.challenges.first, "challenge")
                 try context.equal(challenge.method, NSURLAuthenticationMethodHTTPBasic, "the method")
                 try context.equal(challenge.realm, "the realm", "the realm")
+            },
+            Behaviour("challengedBodyIsNotDelivered", .apple("Handling an authentication challenge")) { context in
+                let server = try await Self.protected(context, refusal: "refused")
+                var decisions = Recorder.Decisions()
+                decisions.challenge = { _ in (.useCredential, Self.credential()) }
+                let recorder = Recorder(decisions)
+                context.session(recorder).dataTask(with: try server.url("private")).resume()
+                let record = try await recorder.success()
+                try context.equal(record.text, "welcome", "the content")
+                try context.equal(record.callbacks, ["challenge", "response", "data", "complete"], "the callbacks")
             },
             Behaviour("unauthorizedWithoutChallenge", .corelibs("test_basicAuthWithUnauthorizedHeader")) { context in
                 let server = try await context.serve { _ in .response(401, text: "refused") }
@@ -71,7 +84,7 @@ extension Behaviour {
             },
             Behaviour("challengeByDefault", .apple("AuthChallengeDisposition.performDefaultHandling")) { context in
                 // Without a stored credential the response is delivered.
-                let server = try await Self.protected(context)
+                let server = try await Self.protected(context, refusal: "refused")
                 let outcome = try await context.session(configuration: .ephemeral)
                     .outcome(of: try server.request("private"))
                 try context.succeeded(outcome)

@@ -80,7 +80,7 @@ extension Behaviour {
                 try context.check(task.isEqual(task.copy()), "a copy is not equal to its task")
             },
             Behaviour("invalidPort", .corelibs("test_taskError")) { context in
-                let url = try context.unwrap(URL(string: "http://127.0.0.1:-1/hello"), "URL with port -1")
+                let url = try context.unwrap(URL(string: "http://127.0.0.1:99999/hello"), "URL with port 99999")
                 let done = Expectation<Outcome>("call of the completion handler")
                 let task = context.session()
                     .dataTask(with: url) { data, response, error in
@@ -240,7 +240,7 @@ extension Behaviour {
             Behaviour("bodies", .corelibs("test_requestWithNonEmptyBody")) { context in
                 let server = try await context.serve()
                 let body = Data("a body of a request".utf8)
-                for method in ["HEAD", "PUT", "POST", "DELETE", "GET"] {
+                for method in ["PUT", "POST", "DELETE", "GET", "HEAD"] {
                     for type in ["text/plain; charset=utf-8", nil] {
                         let fields = type.map { ["Content-Type": $0] } ?? [:]
                         let recorder = Recorder()

@@ -74,8 +74,7 @@ extension Behaviour {
                 try await Task.sleep(for: .milliseconds(100))
                 try context.check(delegate != nil, "the delegate is released before the invalidation")
                 session.finishTasksAndInvalidate()
-                for _ in 0..<100 where delegate != nil { try await Task.sleep(for: .milliseconds(20)) }
-                try context.check(delegate == nil, "the delegate is not released")
+                try await context.eventually("the delegate is released") { delegate == nil }
             },
             Behaviour("taskDelegate", .apple("URLSessionTask.delegate")) { context in
                 let server = try await context.serve()

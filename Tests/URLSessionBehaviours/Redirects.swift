@@ -61,6 +61,21 @@ extension Behaviour {
         }
     }
 
+    /// Requests a path that redirects to a relative reference, and checks the second path.
+    private static func followRelative(
+        _ path: String,
+        _ location: String,
+        to target: String,
+        _ context: BehaviourContext
+    ) async throws {
+        let server = try await context.serve { request in
+            request.path == path ? .redirect(to: location) : .response(200, text: request.target)
+        }
+        let recorder = Recorder()
+        context.session(recorder).dataTask(with: try server.url(path)).resume()
+        try context.equal(try await recorder.success().text, target, "the target")
+    }
+
     /// Redirects by status, and their targets.
     static var redirects: [Behaviour] {
         [
@@ -121,12 +136,12 @@ extension Behaviour {
             },
             Behaviour("redirectToRelativePath", .corelibs("test_httpRedirectionWithInCompleteRelativePath")) {
                 context in
-                let server = try await context.serve { request in
-                    request.path == "/folder/start" ? .redirect(to: "next") : .response(200, text: request.target)
-                }
-                let recorder = Recorder()
-                context.session(recorder).dataTask(with: try server.url("folder/start")).resume()
-                try context.equal(try await recorder.success().text, "/folder/next", "the target")
+                try await Self.followRelative("/start", "next", to: "/next", context)
+            },
+            Behaviour("redirectToRelativePathInFolder", .apple("urlSession(_:task:willPerformHTTPRedirection:…)")) {
+                context in
+                // RFC 3986 §5.2.3.
+                try await Self.followRelative("/folder/start", "next", to: "/folder/next", context)
             },
             Behaviour("redirectToDefaultPort", .corelibs("test_httpRedirectionWithDefaultPort")) { context in
                 let server = try await context.serve { _ in .redirect(to: "http://127.0.0.1/elsewhere") }

@@ -79,7 +79,7 @@ extension Behaviour {
             Behaviour("httpBodyStream", .corelibs("test_dataTaskWithHttpInputStream")) { context in
                 let server = try await context.serve()
                 let body = Data(StandardRoutes.pattern.bytes(0..<2_000))
-                for method in ["HEAD", "PUT", "POST", "DELETE", "GET"] {
+                for method in ["PUT", "POST", "DELETE", "GET", "HEAD"] {
                     for type in ["text/plain; charset=utf-8", nil] {
                         var request = try server.request("echo", method, fields: ["Transfer-Encoding": "chunked"])
                         if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
@@ -107,7 +107,7 @@ extension Behaviour {
                 context in
                 let server = try await context.serve()
                 let body = Data(StandardRoutes.pattern.bytes(0..<16_384))
-                for method in ["HEAD", "PUT", "POST", "DELETE", "GET"] {
+                for method in ["PUT", "POST", "DELETE", "GET", "HEAD"] {
                     var decisions = Recorder.Decisions()
                     decisions.body = { InputStream(data: body) }
                     let recorder = Recorder(decisions)
@@ -129,13 +129,20 @@ extension Behaviour {
                 }
             },
             Behaviour("streamIsRequestedAgain", .apple("urlSession(_:task:needNewBodyStream:)")) { context in
-                // The body is sent again to the redirect's target.
-                let server = try await context.serve()
+                // The body is sent again after a challenge.
+                let server = try await context.serve { request in
+                    request["Authorization"] == nil
+                        ? .response(401, [("WWW-Authenticate", "Basic realm=\"the realm\"")])
+                        : .response(200, [("Content-Type", "text/plain")], body: request.body)
+                }
                 let body = Data(StandardRoutes.pattern.bytes(0..<16_384))
                 var decisions = Recorder.Decisions()
                 decisions.body = { InputStream(data: body) }
+                decisions.challenge = { _ in
+                    (.useCredential, URLCredential(user: "user", password: "passwd", persistence: .none))
+                }
                 let recorder = Recorder(decisions)
-                let request = try server.request("status/307?to=/echo", "PUT")
+                let request = try server.request("private", "PUT")
                 context.session(recorder).uploadTask(withStreamedRequest: request).resume()
                 let record = try await recorder.success()
                 try context.equal(record.callbacks.filter { $0 == "stream" }.count, 2, "the number of streams")

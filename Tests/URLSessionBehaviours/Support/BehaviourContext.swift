@@ -58,6 +58,15 @@ final class BehaviourContext: Sendable {
         if value != expected { throw BehaviourFailure("\(what()) is \(value) instead of \(expected)") }
     }
 
+    /// Throws unless the condition becomes true within two seconds; for what no callback announces.
+    func eventually(_ what: String, _ condition: () -> Bool) async throws {
+        for _ in 0..<100 {
+            if condition() { return }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try self.check(condition(), "not within 2 seconds: \(what)")
+    }
+
     /// Returns the value, or throws if there is none.
     func unwrap<Value>(_ value: Value?, _ what: @autoclosure () -> String) throws -> Value {
         guard let value else { throw BehaviourFailure("there is no \(what())") }
