@@ -28,7 +28,7 @@ extension Behaviour {
                 #if FOUNDATION_SESSION
                 throw BehaviourFailure.doesNotCompile("URLSessionConfiguration.background(withIdentifier:)")
                 #else
-                // "… for background session tasks only … won't begin transferring data before this date".
+                // Tasks of background sessions transfer no data before this date.
                 let server = try await context.serve()
                 let recorder = Recorder()
                 let configuration = URLSessionConfiguration.background(withIdentifier: "org.example.later")

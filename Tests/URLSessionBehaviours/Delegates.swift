@@ -36,7 +36,7 @@ extension Behaviour {
                 try context.equal(others.withLock { $0 }, [], "the list of callbacks on another queue")
             },
             Behaviour("defaultQueueIsSerial", .apple("init(configuration:delegate:delegateQueue:)")) { context in
-                // "If nil, the session creates a serial operation queue".
+                // Without a queue, the session creates a serial one for all calls.
                 let server = try await context.serve()
                 let running = Atomic<Int>(0)
                 let overlaps = Atomic<Int>(0)
@@ -60,7 +60,7 @@ extension Behaviour {
                 try context.equal(count, 0, "the number of overlapping callbacks")
             },
             Behaviour("delegateRetained", .apple("URLSession.delegate")) { context in
-                // "The session object keeps a strong reference to the delegate until … you … invalidate the session."
+                // The session keeps a strong reference to its delegate until it is invalidated.
                 let server = try await context.serve()
                 weak var delegate: Recorder?
                 let session: URLSession

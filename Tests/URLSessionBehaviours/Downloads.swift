@@ -69,9 +69,9 @@ extension Behaviour {
                 context.session(recorder).downloadTask(withResumeData: Data()).resume()
                 try context.code(try await recorder.completed.value(), .unsupportedURL, "delegate's error")
             },
-            Behaviour("downloadedFileIsTemporary", .apple("urlSession(_:downloadTask:didFinishDownloadingTo:)")) {
+            Behaviour("downloadedFileIsTemporary", .apple("downloadTask(with:completionHandler:)")) {
                 context in
-                // "… before your delegate method returns. … the file is deleted".
+                // The file must be moved before the completion handler returns, otherwise it is deleted.
                 let server = try await context.serve()
                 let done = Expectation<URL?>("call of the completion handler")
                 let task = context.session()

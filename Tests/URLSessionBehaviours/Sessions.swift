@@ -63,7 +63,7 @@ extension Behaviour {
                 try context.equal(server.requests.count, 1, "the number of requests")
             },
             Behaviour("suspendedTransferStops", .apple("URLSessionTask.suspend()")) { context in
-                // "A task, while suspended, produces no network traffic": what is in flight may still be delivered.
+                // A suspended task produces no network traffic; what is in flight may still be delivered.
                 let server = try await context.serve { request in
                     var file = ServedFile(StandardRoutes.pattern, length: StandardRoutes.fileLength)
                     file.rate = 200_000

@@ -33,7 +33,7 @@ extension Behaviour {
                 try context.code(outcome.error, .timedOut)
             },
             Behaviour("timeoutRestartsWithData", .apple("timeoutIntervalForRequest")) { context in
-                // "The timer is reset whenever new data arrives."
+                // New data restart the timer.
                 let server = try await context.serve { _ in
                     Reply([
                         .head(Reply.headBytes(200, [("Content-Length", "20")])),
@@ -93,8 +93,7 @@ extension Behaviour {
                 try context.check(configuration.urlCache == nil, "urlCache is not nil")
             },
             Behaviour("configurationIsCopied", .apple("URLSession.configuration")) { context in
-                // "Starting in iOS 9 …, changing mutable values within the configuration object has no effect on the
-                // current session".
+                // The session has a copy, and returns one: later changes have no effect on it.
                 let server = try await context.serve()
                 let configuration = URLSessionConfiguration.ephemeral
                 configuration.httpAdditionalHeaders = ["X-Version": "1"]

@@ -83,7 +83,10 @@ final class BehaviourContext: Sendable {
         guard let error else { throw BehaviourFailure("there is no \(what())") }
         guard let error = error as? URLError else { throw BehaviourFailure("the \(what()) is no URLError: \(error)") }
         guard error.code == expected else {
-            throw BehaviourFailure("the \(what()) has code \(error.code.rawValue) instead of \(expected.rawValue)")
+            throw BehaviourFailure(
+                "the \(what()) has code \(error.code.rawValue) (\(error.localizedDescription)) "
+                    + "instead of \(expected.rawValue)"
+            )
         }
     }
 
