@@ -8,7 +8,7 @@ import MartletURLSession
 import TransferTesting
 
 extension Behaviour {
-    /// A server whose responses can be stored for a minute, and tell their number.
+    /// A server whose responses can be stored for a minute, with the number of the request as content.
     private static func cacheable(_ context: BehaviourContext) async throws -> BehaviourServer {
         try await context.serve { request in
             let fields = [("Cache-Control", "max-age=60"), ("Date", Self.now()), ("Content-Type", "text/plain")]

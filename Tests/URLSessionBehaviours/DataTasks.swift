@@ -162,7 +162,7 @@ extension Behaviour {
                 for line in ["HTTP/1.1", "HTTP/1.1 20 Short", "HTTP/1.1 2000 Long"] {
                     let server = try await context.serve { _ in .raw("\(line)\r\nfield: value\r\n\r\n").then(.close) }
                     let outcome = try await context.session().outcome(of: try server.request("invalid"))
-                    try context.check(outcome.error != nil, "the response to \(line) is no error")
+                    try context.check(outcome.error != nil, "the response to \(line) succeeds")
                     try context.check(outcome.data == nil && outcome.response == nil, "\(line) has a response")
                 }
             },

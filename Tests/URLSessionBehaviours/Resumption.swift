@@ -98,7 +98,7 @@ extension Behaviour {
             },
             Behaviour("resumesAsynchronously", .apple("download(resumeFrom:delegate:)")) { context in
                 #if FOUNDATION_SESSION
-                throw BehaviourFailure.doesNotCompile("cancelByProducingResumeData() and download(resumeFrom:)")
+                throw BehaviourFailure.doesNotCompile("cancelByProducingResumeData(), download(resumeFrom:)")
                 #else
                 let (server, session, task) = try await Self.partial(context, Recorder())
                 let data = try context.unwrap(await task.cancelByProducingResumeData(), "resume data")

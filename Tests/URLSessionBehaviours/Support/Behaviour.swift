@@ -70,6 +70,6 @@ public struct BehaviourFailure: Error, CustomStringConvertible {
 
     /// A failure because the API does not exist, so that a program with it does not compile.
     static func doesNotCompile(_ api: String) -> BehaviourFailure {
-        BehaviourFailure("does not compile: \(api) does not exist")
+        BehaviourFailure("does not compile: \(api) is not available")
     }
 }

@@ -81,7 +81,9 @@ final class BehaviourContext: Sendable {
     /// Throws unless the error is a `URLError` with this code.
     func code(_ error: (any Error)?, _ expected: URLError.Code, _ what: @autoclosure () -> String = "error") throws {
         guard let error else { throw BehaviourFailure("there is no \(what())") }
-        guard let error = error as? URLError else { throw BehaviourFailure("the \(what()) is no URLError: \(error)") }
+        guard let error = error as? URLError else {
+            throw BehaviourFailure("the \(what()) is not a URLError: \(error)")
+        }
         guard error.code == expected else {
             throw BehaviourFailure(
                 "the \(what()) has code \(error.code.rawValue) (\(error.localizedDescription)) "

@@ -7,7 +7,7 @@ import MartletURLSession
 #endif
 import Synchronization
 
-/// What a task's completion handler received.
+/// The values passed to a completion handler.
 struct Outcome: Sendable {
     var data: Data?
     var file: URL?
@@ -75,7 +75,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
         var observe: (@Sendable (String) -> Void)?
     }
 
-    /// What was received so far.
+    /// The values received so far.
     struct Record: Sendable {
         /// The names of the callbacks; a repetition of data, sent and written counts once.
         var callbacks: [String] = []
@@ -111,7 +111,7 @@ final class Recorder: NSObject, URLSessionDataDelegate, URLSessionDownloadDelega
 
     init(_ decisions: Decisions = Decisions()) { self.decisions = decisions }
 
-    /// What was received so far.
+    /// The values received so far.
     var record: Record { self.state.withLock { $0 } }
 
     /// Waits for the completion, which must be without an error.
