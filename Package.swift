@@ -236,6 +236,13 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // The behaviours of a URLSession, with Foundation's until MartletURLSession exists: Scripts/check-urlsession.
+        .target(
+            name: "URLSessionBehaviours",
+            dependencies: ["TransferTesting"],
+            path: "Tests/URLSessionBehaviours",
+            swiftSettings: settings + [.define("FOUNDATION_SESSION")]
+        ),
         .testTarget(
             name: "TransferCoreTests",
             dependencies: [

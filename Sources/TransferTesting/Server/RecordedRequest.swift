@@ -9,7 +9,7 @@ public struct RecordedRequest: Sendable {
     public let target: String
     /// The header fields, `Host` and `Connection` included.
     public let fields: HeaderFields
-    /// The content, by `Content-Length`; empty if it is larger than 4 MiB and was therefore not awaited.
+    /// The content, by `Content-Length` or in chunks; empty if its length is above 4 MiB and it was therefore not awaited.
     public let body: [UInt8]
     /// The minor version of HTTP/1 in the request line.
     public let minorVersion: Int
@@ -22,6 +22,9 @@ public struct RecordedRequest: Sendable {
 
     /// The value of the first field with this name.
     public subscript(name: String) -> String? { self.fields[name] }
+
+    /// The values of all fields with this name.
+    public func values(_ name: String) -> [String] { self.fields.values(name) }
 
     /// The target without its query.
     public var path: String { String(self.target.prefix { $0 != "?" }) }
@@ -43,6 +46,7 @@ struct RecordedRequestParser {
 
     private var bytes: [UInt8] = []
     private var bodyLeft = 0
+    private var isChunked = false
     /// A parsed head whose content is incomplete.
     private var pending: Head?
 
@@ -55,6 +59,13 @@ struct RecordedRequestParser {
     /// - Throws: ``TestSupportError`` if the bytes are not a request.
     mutating func next() throws -> Head? {
         if var head = self.pending {
+            if self.isChunked {
+                guard let content = try self.takeChunkedContent() else { return nil }
+                head.body = content
+                self.isChunked = false
+                self.pending = nil
+                return head
+            }
             guard self.bytes.count >= self.bodyLeft else { return nil }
             head.body = Array(self.bytes.prefix(self.bodyLeft))
             self.bytes.removeFirst(self.bodyLeft)
@@ -89,9 +100,37 @@ struct RecordedRequestParser {
         }
         self.bodyLeft = fields["Content-Length"].flatMap(Int.init) ?? 0
         let head = Head(method: String(words[0]), target: String(words[1]), fields: fields, minorVersion: minor)
+        if fields["Transfer-Encoding"]?.lowercased() == "chunked" {
+            self.isChunked = true
+            self.pending = head
+            return try self.next()
+        }
         guard (1...Self.largestRecordedBody).contains(self.bodyLeft) else { return head }
         self.pending = head
         return try self.next()
+    }
+
+    /// Removes and returns the content if all its chunks are there, without trailer fields; `nil` if bytes are missing.
+    private mutating func takeChunkedContent() throws -> [UInt8]? {
+        var content: [UInt8] = []
+        var rest = self.bytes[...]
+        while true {
+            guard content.count <= Self.largestRecordedBody else {
+                throw TestSupportError("the request's chunks are longer than 4 MiB")
+            }
+            guard let end = rest.firstIndex(of: 0x0A) else { return nil }
+            let line = String(decoding: rest[..<end], as: UTF8.self).prefix { $0.isHexDigit }
+            guard let size = Int(line, radix: 16), size <= Self.largestRecordedBody else {
+                throw TestSupportError("not the size of a chunk: \(line)")
+            }
+            rest = rest[(end + 1)...]
+            guard rest.count >= size + 2 else { return nil }
+            content += rest.prefix(size)
+            rest = rest.dropFirst(size + 2)
+            guard size == 0 else { continue }
+            self.bytes = Array(rest)
+            return content
+        }
     }
 
     private func endOfHead() -> Int? {
