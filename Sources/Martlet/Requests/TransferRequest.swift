@@ -28,6 +28,12 @@ public struct TransferRequest: Sendable {
     /// again only with this permission: after an interruption, a suspension, and the end of the daemon.
     public var mayBeRepeated = false
 
+    /// Whether a response of any status is the task's result; otherwise a status other than success fails the task.
+    ///
+    /// Redirects are followed and challenges are answered before. The caller looks at the status; none is retried. For data
+    /// and upload tasks; downloads, and the uploads of background sessions, fail nevertheless.
+    public var acceptsAnyStatus = false
+
     /// Whether `Idempotency-Key` is sent with a random value, the same for every attempt of a task, also after the end of
     /// the program or the daemon in a background session.
     ///

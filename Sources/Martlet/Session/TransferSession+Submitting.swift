@@ -28,6 +28,7 @@ extension TransferSession {
         if let timeout = task.request.requestTimeout { options.stallTimeout = timeout }
         if let timeout = task.request.resourceTimeout { options.totalTimeout = timeout }
         options.mayBeRepeated = task.request.mayBeRepeated
+        options.acceptsAnyStatus = task.request.acceptsAnyStatus
         return options
     }
 

@@ -75,7 +75,7 @@ extension DownloadMachine {
                 received: self.wallNow
             )
             self.drain(index, head, then: .notModified(Boxed(facts)), now)
-        case .failed(let failure): self.drain(index, head, then: .fail(failure), now)
+        case .failed(let failure): self.refused(index, head, failure, now)
         case .whole(let length): self.askForDecision(index, head, length, verdict, now)
         case .range(_, let total), .firstPart(_, let total):
             self.askForDecision(index, head, total, verdict, now)
@@ -86,8 +86,28 @@ extension DownloadMachine {
         case .multipart:
             let reason = "the server sent several parts in response to a request for one"
             self.rangesFailed(index, reason, atOnce: true, now)
-        case .notSatisfiable: self.notSatisfiable(index, head, now)
+        case .notSatisfiable:
+            if self.acceptsAnyStatus, self.requests[index].range == nil { return self.accept(index, head, now) }
+            self.notSatisfiable(index, head, now)
         }
+    }
+
+    /// Whether every status is the result: not of a file, and not after a part of another response was received.
+    private var acceptsAnyStatus: Bool {
+        guard case .opening(.awaiting) = self.phase else { return false }
+        return self.terms.acceptsAnyStatus && self.destination != .file
+    }
+
+    /// Handles a status other than success: the failure of the attempt, or the result.
+    private mutating func refused(_ index: Int, _ head: ResponseHead, _ failure: TransferFailure, _ now: Int64) {
+        if self.acceptsAnyStatus { return self.accept(index, head, now) }
+        self.drain(index, head, then: .fail(failure), now)
+    }
+
+    /// Accepts a response regardless of its status: its body is the whole result.
+    private mutating func accept(_ index: Int, _ head: ResponseHead, _ now: Int64) {
+        let length = ResponseJudge.length(head)
+        self.askForDecision(index, head, length, .whole(length: length), now)
     }
 
     /// Accepts a response whose bytes may be wanted, once the policy has decided about the transfer's first one.
@@ -172,7 +192,7 @@ extension DownloadMachine {
             if case .repeat = decision {
                 self.drain(index, head, then: .repeat, now)
             } else {
-                self.drain(index, head, then: .fail(failure), now)
+                self.refused(index, head, failure, now)
             }
         case .redirect(let head, let next, let isRewritten):
             if case .refuse = decision {
@@ -189,9 +209,14 @@ extension DownloadMachine {
             if case .divert(let diversion) = decision { self.divert(to: diversion) }
             self.take(verdict, head, index, now)
         }
-        // No actions follow the end.
-        if !self.isEnded { self.emit(.resume(number)) }
+        // No actions follow the end, and a refusal may be asked about once more, as the response.
+        if !self.isEnded, !self.isDeciding(number) { self.emit(.resume(number)) }
         return self.takeActions()
+    }
+
+    private func isDeciding(_ number: DownloadAction.RequestNumber) -> Bool {
+        guard let index = self.index(of: number), case .deciding = self.requests[index].stage else { return false }
+        return true
     }
 
     /// Records the decision about the response; a decision that arrives after the end is ignored, and requested again.
@@ -216,7 +241,7 @@ extension DownloadMachine {
         _ now: Int64
     ) {
         guard self.requests[index].refusals < ChallengeRule.maximum else {
-            return self.drain(index, head, then: .fail(failure), now)
+            return self.refused(index, head, failure, now)
         }
         self.ask(index, .challenge(head, failure), .challenge(head))
     }
@@ -260,10 +285,7 @@ extension DownloadMachine {
 
     private mutating func refusedRedirect(_ index: Int, _ head: ResponseHead, _ next: HTTPURL, _ now: Int64) {
         // To memory or a sink, the redirect itself is the response.
-        if self.destination != .file {
-            let length = ResponseJudge.length(head)
-            return self.askForDecision(index, head, length, .whole(length: length), now)
-        }
+        if self.destination != .file { return self.accept(index, head, now) }
         self.drain(index, head, then: .fail(RedirectRule.refused(next, status: head.status)), now)
     }
 

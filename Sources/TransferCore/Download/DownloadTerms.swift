@@ -48,6 +48,8 @@ package struct DownloadTerms: Sendable {
     package var totalTimeout: Int64 = 0
     /// Whether every request may be repeated, also by a method that is not idempotent.
     package var mayBeRepeated = false
+    /// Whether a response of any status is the result; false for a file.
+    package var acceptsAnyStatus = false
     /// Whether every file is synced before it is reported.
     package var durable = false
     /// The algorithm of the digest to report.

@@ -80,6 +80,7 @@ extension UploadMachine {
         switch action {
         case .accept: return self.accepted(exchange, head)
         case .judge:
+            if self.plan.acceptsAnyStatus { return self.answered(exchange, head) }
             let failure = self.failure(of: head, exchange, wallNow)
             let compares = head.status == 409 && self.plan.method == "PUT" && !self.plan.isStream
             return self.drain(exchange, head, then: compares ? .compare(failure) : .fail(failure))
@@ -133,7 +134,6 @@ extension UploadMachine {
             return self.drain(exchange, head, then: .fail(error))
         }
         let isRewritten = request.isRewritten || Self.isRewritten(request.step, by: head.status)
-        if !isRewritten, self.isSpent { return self.drain(exchange, head, then: .fail(Self.cannotRepeat)) }
         guard self.plan.hasPolicy else { return self.follow(exchange, head, to: next, isRewritten: isRewritten) }
         let method = isRewritten ? "GET" : request.step.method
         return self.ask(
@@ -155,6 +155,7 @@ extension UploadMachine {
         to next: HTTPURL,
         isRewritten: Bool
     ) -> [Action] {
+        if !isRewritten, self.isSpent { return self.drain(exchange, head, then: .fail(Self.cannotRepeat)) }
         let note = Action.note("\(head.status): redirected to \(next.redacted)")
         // The response to a GET does not concern content that the server never received.
         if isRewritten, !self.isWhole(exchange) {
@@ -180,13 +181,13 @@ extension UploadMachine {
 
     private mutating func challenged(_ exchange: Exchange, _ head: ResponseHead, _ wallNow: Int64) -> [Action] {
         let failure = self.failure(of: head, exchange, wallNow)
-        guard !self.isSpent, exchange.request.refusals < Self.mostRefusals else {
-            return self.drain(exchange, head, then: .fail(failure))
+        guard exchange.request.refusals < Self.mostRefusals else {
+            return self.refused(exchange, head, failure)
         }
         return self.ask(.challenge(head), for: .challenge(failure), exchange)
     }
 
-    private mutating func ask(_ question: PolicyQuestion, for inquiry: Inquiry, _ exchange: Exchange) -> [Action] {
+    mutating func ask(_ question: PolicyQuestion, for inquiry: Inquiry, _ exchange: Exchange) -> [Action] {
         var exchange = exchange
         exchange.answer = .asking(inquiry)
         self.phase = .requesting(exchange)
@@ -204,20 +205,26 @@ extension UploadMachine {
         let actions: [Action]
         switch (inquiry, decision) {
         case (.redirect(let next, _), .refuse):
-            actions = self.drain(exchange, head, then: .fail(RedirectRule.refused(next, status: head.status)))
+            actions = self.refused(exchange, head, RedirectRule.refused(next, status: head.status))
         case (.redirect(let next, let isRewritten), _):
             actions = self.follow(exchange, head, to: next, isRewritten: isRewritten)
+        case (.challenge(let failure), .repeat) where self.isSpent:
+            // The caller can begin anew with the credentials.
+            actions = self.drain(exchange, head, then: .fail(failure))
         case (.challenge, .repeat):
             var request = exchange.request
             request.refusals += 1
             request.isRepetition = false
             actions = self.drain(exchange, head, then: .launch(request))
-        case (.challenge(let failure), _): actions = self.drain(exchange, head, then: .fail(failure))
+        case (.challenge(let failure), _): actions = self.refused(exchange, head, failure)
         case (.response, _):
             self.history.isResponseDecided = true
             actions = self.take(exchange, head)
         }
-        return self.exchange(id) == nil ? actions : actions + [.resumeReading(id)]
+        // A refusal may be asked about once more, as the response.
+        guard let next = self.exchange(id) else { return actions }
+        if case .asking = next.answer { return actions }
+        return actions + [.resumeReading(id)]
     }
 
     // MARK: Comparing
@@ -226,7 +233,7 @@ extension UploadMachine {
     ///
     /// If it equals the content's digest, a PUT has nothing left to do (RFC 9110 §9.3.4): the response to an earlier
     /// request was lost, or the caller repeats an upload.
-    private static var comparison: UploadStep {
+    static var comparison: UploadStep {
         UploadStep("HEAD", .endpoint, ["Want-Repr-Digest": "sha-256=10"])
     }
 
@@ -238,156 +245,5 @@ extension UploadMachine {
             return self.drain(exchange, head, then: .fail(isOther ? refusal.ofOtherFile : refusal))
         }
         return self.drain(exchange, head, then: .match(digest, refusal: refusal.ofOtherFile))
-    }
-
-    // MARK: Bodies
-
-    /// The response reports that the upload is complete.
-    private mutating func accepted(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
-        guard self.isWhole(exchange) else {
-            let failure = TransferFailure(
-                .badResponse,
-                "the server responded with \(head.status) before it had received the whole content",
-                isRetryable: true,
-                status: head.status
-            )
-            return self.drain(exchange, head, then: .fail(failure))
-        }
-        guard self.plan.hasPolicy, !self.history.isResponseDecided else { return self.take(exchange, head) }
-        return self.ask(.response(head, length: ResponseJudge.length(head)), for: .response, exchange)
-    }
-
-    private mutating func take(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
-        var exchange = exchange
-        exchange.answer = .taking
-        self.flow.answerBegan = self.flow.lastActivity
-        self.phase = .requesting(exchange)
-        self.hasAdvanced = true
-        return [.reportResponse(head)]
-    }
-
-    /// Discards the rest of an unwanted response, if that keeps its connection open, then performs the next step.
-    private mutating func drain(_ exchange: Exchange, _ head: ResponseHead, then next: Next) -> [Action] {
-        let keepsPrefix: Bool
-        let mayRead: Bool
-        switch next {
-        case .fail:
-            keepsPrefix = self.plan.hasPolicy || Self.isText(head)
-            mayRead = self.plan.hasPolicy && head.framing != .none
-        case .compare:
-            keepsPrefix = Self.isText(head)
-            mayRead = false
-        default: (keepsPrefix, mayRead) = (false, false)
-        }
-        // The connection can carry another request only after the rest of the content, which is not wanted.
-        guard mayRead || self.isWhole(exchange),
-            let draining = Draining(head, keepsPrefix: keepsPrefix, then: next)
-        else { return [.cancel(exchange.id)] + self.perform(next, exchange, prefix: []) }
-        var exchange = exchange
-        exchange.answer = .draining(draining)
-        self.phase = .requesting(exchange)
-        return []
-    }
-
-    /// Bytes of a response's body arrived.
-    package mutating func bodyReceived(_ bytes: UnsafeRawBufferPointer, on id: Int, now: Int64) -> BodyHandling {
-        guard var exchange = self.exchange(id) else { return .discard }
-        self.flow.lastActivity = now
-        switch exchange.answer {
-        case .awaited, .asking: return .discard
-        case .taking:
-            let isLong = self.plan.answerLimit.map { self.flow.received >= $0 } ?? false
-            let isLate = self.plan.answerTime.map { now - self.flow.answerBegan > $0 } ?? false
-            guard !isLong, !isLate else {
-                // The upload has succeeded regardless of the body, which may be endless.
-                self.phase = .betweenRequests
-                return .perform([.cancel(id)] + self.finish(status: exchange.head?.status))
-            }
-            self.flow.received += Int64(bytes.count)
-            return .deliver
-        case .draining(var draining):
-            let continues = draining.take(bytes)
-            exchange.answer = .draining(draining)
-            self.phase = .requesting(exchange)
-            if continues { return .discard }
-            return .perform([.cancel(id)] + self.perform(draining.next, exchange, prefix: draining.prefix))
-        }
-    }
-
-    /// A response is complete.
-    package mutating func responseEnded(_ id: Int) -> [Action] {
-        guard let exchange = self.exchange(id) else { return [] }
-        switch exchange.answer {
-        case .awaited, .asking: return []
-        case .draining(let draining): return self.perform(draining.next, exchange, prefix: draining.prefix)
-        case .taking:
-            self.phase = .betweenRequests
-            return self.finish(status: exchange.head?.status)
-        }
-    }
-
-    /// Performs the step that follows a response.
-    mutating func perform(_ next: Next, _ exchange: Exchange, prefix: [UInt8]) -> [Action] {
-        self.phase = .betweenRequests
-        switch next {
-        case .fail(var failure):
-            failure.message += Self.explanation(exchange, prefix)
-            // The response to a comparison does not explain the failure.
-            if self.plan.hasPolicy, exchange.request.refusal == nil, let head = exchange.head {
-                failure.response = FailedResponse(url: exchange.request.url, head: head, prefix: prefix)
-            }
-            return self.attemptFailed(exchange, failure)
-        case .launch(let request): return self.launch(request)
-        case .act(let action): return self.perform(action)
-        case .compare(var refusal):
-            refusal.message += Self.explanation(exchange, prefix)
-            return self.launch(Boxed(Request(step: Self.comparison, url: self.plan.url, refusal: refusal)))
-        case .match(let digest, let refusal):
-            guard let length = self.length else { return self.end(.failed(refusal)) }
-            self.phase = .comparing(digest, refusal: refusal)
-            return [.computeDigest(digest.algorithm, 0..<length)]
-        }
-    }
-
-    private mutating func perform(_ action: UploadAction) -> [Action] {
-        switch action {
-        case .ask(let step): return self.launch(step)
-        case .remember(let resource, let step):
-            guard let write = self.remember(resource) else { return self.launch(step) }
-            self.phase = .writingJournal(number: write.number, next: step)
-            return [write.action]
-        case .forget(let step):
-            // A server also reports this to a client that is not allowed to see the resource.
-            self.history.lost = self.history.record
-            self.history.record = nil
-            return [.note("the server no longer has the upload: it restarts")] + self.launch(step)
-        case .complete: return self.finish(status: nil)
-        case .accept, .judge, .fail: preconditionFailure("\(action) is decided with the head")
-        }
-    }
-
-    private static func isText(_ head: ResponseHead) -> Bool {
-        head.status >= 400 && head.fields["Content-Type"]?.lowercased().hasPrefix("text/plain") == true
-    }
-
-    /// The server's explanation of its refusal, if that is one line of plain text.
-    private static func explanation(_ exchange: Exchange, _ prefix: [UInt8]) -> String {
-        guard let head = exchange.head, self.isText(head),
-            let line = String(validating: prefix.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self),
-            1...200 ~= line.count, !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { return "" }
-        return ": \(line)"
-    }
-}
-
-extension TransferFailure {
-    /// The refusal of an upload by a server that has another file of this name.
-    fileprivate var ofOtherFile: TransferFailure {
-        var failure = self
-        failure.code = .fileExists
-        failure.remedy =
-            "the server has another file of this name: choose another name in the URL, delete it there, or let the server "
-            + "replace files ('martlet serve --overwrite')"
-        return failure
     }
 }

@@ -23,6 +23,8 @@ package struct UploadPlan: Sendable {
     package var record: UploadRecord?
     /// Whether every request may be repeated, also by a method that is not idempotent.
     package var mayBeRepeated = false
+    /// Whether a response of any status is the upload's result.
+    package var acceptsAnyStatus = false
     /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false
     /// Whether the upload has a policy for redirects, challenges and responses.

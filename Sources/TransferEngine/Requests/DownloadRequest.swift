@@ -162,6 +162,9 @@ package struct DownloadOptions: Sendable {
     package var fields: [(String, String)] = []
     /// Whether requests may be repeated although their method is not idempotent (RFC 9110 §9.2.2).
     package var mayBeRepeated = false
+
+    /// Whether a response of any status is the result, for uploads and for bodies that do not become a file.
+    package var acceptsAnyStatus = false
     /// The priority: transfers of a higher one start first.
     package var priority: Priority = .normal
     /// The rate limit in bytes per second, or `nil`.

@@ -15,7 +15,7 @@ package struct UploadRequest: Sendable {
     /// The method of an upload in one request, a token; resumable protocols define their own.
     package var method = "PUT"
 
-    /// The media type of the content.
+    /// The media type of the content; empty for none.
     package var type = "application/octet-stream"
 
     /// The protocol of the upload.

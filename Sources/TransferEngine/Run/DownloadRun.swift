@@ -250,6 +250,7 @@ extension DownloadTerms {
         self.totalTimeout = options.totalTimeout.inNanoseconds
         self.durable = options.durable
         self.mayBeRepeated = options.mayBeRepeated
+        self.acceptsAnyStatus = options.acceptsAnyStatus && self.destination != .file
         self.reportDigest = options.reportDigest
         self.keepBad = options.keepBad
         self.hasRefresher = options.refresher != nil

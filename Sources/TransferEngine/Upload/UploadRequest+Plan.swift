@@ -26,6 +26,7 @@ extension UploadRequest {
         plan.hasJournal = self.journal != nil
         plan.record = self.record
         plan.mayBeRepeated = self.options.mayBeRepeated
+        plan.acceptsAnyStatus = self.options.acceptsAnyStatus
         plan.notesUnrepeatable = self.noteUnrepeatable != nil
         plan.hasPolicy = self.policy != nil
         plan.hasAuthorizer = self.options.authorizer != nil
@@ -78,7 +79,7 @@ extension UploadRequest {
         }
         add(self.options.fields)
         add(self.fields)
-        if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.type) }
+        if describes, !self.type.isEmpty, !fields.contains("Content-Type") { fields.append("Content-Type", self.type) }
         for field in step.fields { fields.append(field.name, field.value) }
         if let policy {
             for (name, value) in policy.fields(for: facts) where !fields.contains(name) { fields.append(name, value) }

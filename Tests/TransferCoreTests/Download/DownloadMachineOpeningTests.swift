@@ -535,8 +535,9 @@ struct DownloadMachineOpeningTests {
         }
         memory.begin()
         memory.head(1, 302, ["Location": "/g", "Content-Length": "5"])
-        #expect(memory.decide(1, .refuse) == "ask 1 response 5, resume 1")
-        memory.decide(1, .proceed)
+        // Reading goes on after the second decision.
+        #expect(memory.decide(1, .refuse) == "ask 1 response 5")
+        #expect(memory.decide(1, .proceed).hasSuffix("resume 1"))
         #expect(memory.body(1, 5) == "write 5")
         #expect(memory.done(1) == "close 1, release a, finishStream")
     }

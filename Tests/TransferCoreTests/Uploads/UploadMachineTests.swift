@@ -441,9 +441,12 @@ struct UploadMachineTests {
             let actions: [String] =
                 switch event {
                 case 0: bench.fail()
-                case 1: bench.head(307, ["Location": "/other"]) + bench.words(bench.machine.responseEnded(1))
+                // The policy is asked first: the caller may begin anew with another stream.
+                case 1:
+                    bench.head(307, ["Location": "/other"]) + bench.decide(.proceed)
+                        + bench.words(bench.machine.responseEnded(1))
                 case 2: bench.head(417) + bench.words(bench.machine.responseEnded(1))
-                case 3: bench.head(401) + bench.words(bench.machine.responseEnded(1))
+                case 3: bench.head(401) + bench.decide(.repeat) + bench.words(bench.machine.responseEnded(1))
                 default: bench.words(bench.machine.interrupted(by: .stopped))
                 }
             guard event == 4 else {
