@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "martlet", targets: ["MartletExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
+        .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
     ],
     dependencies: [
@@ -152,6 +153,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
+        // URLSession's interface for the engine (Docs/Decisions/0050-urlsession.md).
+        .target(
+            name: "MartletURLSession",
+            dependencies: ["Gzip", "Martlet", "MartletFoundation", "TransferCore"],
+            swiftSettings: settings
+        ),
         .target(
             name: "HTTPServer",
             dependencies: [
@@ -183,16 +190,21 @@ let package = Package(
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(
-            name: "Datasets",
-            dependencies: [
-                "Platform", "CZlib", "Concurrency", "FileStorage", "TransferCore", "TransferEngine",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            name: "Gzip",
+            dependencies: ["CZlib"],
             swiftSettings: settings,
             linkerSettings: [
                 .linkedLibrary(":libz.a", .when(platforms: [.linux])),
                 .linkedLibrary("z", .when(platforms: [.macOS])),
             ]
+        ),
+        .target(
+            name: "Datasets",
+            dependencies: [
+                "Platform", "Concurrency", "FileStorage", "Gzip", "TransferCore", "TransferEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
         ),
         .target(
             name: "CommandLineTool",
@@ -236,12 +248,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // The behaviours of a URLSession, with Foundation's until MartletURLSession exists: Scripts/check-urlsession.
+        // The behaviours of a URLSession; Scripts/check-urlsession counts them with Foundation's as well.
         .target(
             name: "URLSessionBehaviours",
-            dependencies: ["TransferTesting"],
+            dependencies: ["MartletURLSession", "TransferTesting"],
             path: "Tests/URLSessionBehaviours",
-            swiftSettings: settings + [.define("FOUNDATION_SESSION")]
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MartletURLSessionTests",
+            dependencies: ["MartletURLSession", "URLSessionBehaviours", "Martlet", "TransferTesting"],
+            swiftSettings: settings
         ),
         .testTarget(
             name: "TransferCoreTests",
@@ -304,7 +321,7 @@ let package = Package(
         .testTarget(
             name: "DatasetsTests",
             dependencies: [
-                "Platform", "Datasets", "FileStorage", "TransferCore", "TransferEngine", "TransferTesting",
+                "Platform", "Datasets", "FileStorage", "Gzip", "TransferCore", "TransferEngine", "TransferTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings

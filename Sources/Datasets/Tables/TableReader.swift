@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import FileStorage
+internal import Gzip
 internal import Platform
 
 /// Reads a table from a descriptor, decompressing it if it is gzip.
@@ -58,23 +59,31 @@ package struct TableReader: ~Copyable {
                 throw TableError("it is empty; check the program that should write it")
             }
             if let foreign = ForeignFormat(beginning: chunk) { throw TableError(foreign.advice) }
-            if GzipDecoder.isGzip(chunk) { self.decoder = try GzipDecoder() }
+            if GzipDecoder.isGzip(chunk) {
+                do throws(GzipError) { self.decoder = try GzipDecoder() } catch { throw TableError(error.message) }
+            }
         }
         guard !chunk.isEmpty else {
             self.hasEnded = true
-            try self.decoder?.finish()
+            do throws(GzipError) { try self.decoder?.finish() } catch { throw TableError(error.message) }
             return try self.parser.finish()
         }
         guard self.decoder != nil else { return try self.parser.take(chunk[...]) }
         var items: [TableItem] = []
         var parser = self.parser
         defer { self.parser = parser }
-        do throws(TableError) {
-            try self.decoder?.decode(chunk) { (bytes) throws(TableError) in items += try parser.take(bytes) }
+        var failure: TableError?
+        do throws(GzipError) {
+            try self.decoder?
+                .decode(chunk) { bytes in
+                    do throws(TableError) { items += try parser.take(bytes) } catch { failure = error }
+                    return failure == nil
+                }
         } catch {
-            guard !items.isEmpty else { throw error }
-            self.failure = error
+            failure = TableError(error.message)
         }
+        if let failure, items.isEmpty { throw failure }
+        self.failure = failure
         return items
     }
 

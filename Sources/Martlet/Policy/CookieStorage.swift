@@ -79,3 +79,22 @@ public final class CookieStorage: Sendable {
         logger.warning("\(warning)", metadata: ["path": "\(self.store.suffixes.path)"])
     }
 }
+
+/// Cookies that are kept by another library's storage.
+package protocol ForeignCookies: Sendable {
+    /// The value of the `Cookie` field of a request, or `nil`.
+    ///
+    /// - Parameters:
+    ///   - url: The request's URL, also after a redirect.
+    ///   - task: The request's task, unless it was released.
+    /// - Returns: The value.
+    func field(for url: HTTPURL, of task: TransferTask?) -> String?
+
+    /// Stores the cookies of a response, also of a redirect.
+    ///
+    /// - Parameters:
+    ///   - fields: The response's fields.
+    ///   - url: The request's URL.
+    ///   - task: The request's task, unless it was released.
+    func received(_ fields: HeaderFields, from url: HTTPURL, of task: TransferTask?)
+}

@@ -11,6 +11,7 @@ internal import TransferEngine
 /// with the configured credentials.
 package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
+    private let keeper: (any ForeignCookies)?
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
     private let logger: Logger?
@@ -28,6 +29,7 @@ package final class SessionPolicy: TransferPolicy {
         self.onCookies = onCookies
         self.logger = configuration.logger
         self.cookies = configuration.cookies
+        self.keeper = configuration.foreignCookies
         self.acceptance = configuration.cookieAcceptance
         var sources = CredentialSources()
         sources.configured = configuration.credentials
@@ -37,7 +39,10 @@ package final class SessionPolicy: TransferPolicy {
     /// The fields with cookies and credentials for a request.
     package func fields(for request: RequestFacts) -> [(String, String)] {
         var fields: [(String, String)] = []
-        if let value = self.cookies?.store.field(for: request.url) { fields.append(("Cookie", value)) }
+        let cookies =
+            self.keeper.map { $0.field(for: request.url, of: Self.task(request)) }
+            ?? self.cookies?.store.field(for: request.url)
+        if let cookies { fields.append(("Cookie", cookies)) }
         if let value = self.authenticator.authorization(for: request) { fields.append(("Authorization", value)) }
         return fields
     }
@@ -48,6 +53,7 @@ package final class SessionPolicy: TransferPolicy {
             // No delegate decides about these responses, and yet the task may end with one of them.
             Self.task(request)?.heard(TransferResponse(to: request, head: head, expectedLength: nil))
         }
+        if let keeper = self.keeper { return keeper.received(head.fields, from: request.url, of: Self.task(request)) }
         guard let cookies = self.cookies else { return }
         let values = head.fields.values("Set-Cookie")
         guard !values.isEmpty else { return }

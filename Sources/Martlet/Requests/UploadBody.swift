@@ -54,6 +54,9 @@ public struct UploadBody: Sendable {
         return UploadBody(content: .parts(content), type: encoding.type, path: nil)
     }
 
+    /// The same content without a media type, unless the request has one.
+    package var withoutType: UploadBody { UploadBody(content: self.content, type: "", path: self.path) }
+
     private static let octets = "application/octet-stream"
 }
 

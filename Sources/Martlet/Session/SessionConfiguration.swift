@@ -29,6 +29,9 @@ public struct SessionConfiguration: Sendable {
     /// The cookie storage for requests and responses; `nil` disables cookies.
     public var cookies: CookieStorage?
 
+    /// Keeps the cookies instead of ``cookies``.
+    package var foreignCookies: (any ForeignCookies)?
+
     /// The cookies of responses that are stored.
     public var cookieAcceptance = CookieAcceptance.always
 

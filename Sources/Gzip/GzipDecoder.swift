@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CZlib
 
+/// The reason why bytes cannot be decompressed.
+package struct GzipError: Error, Sendable {
+    /// The problem and how to fix it.
+    package var message: String
+
+    init(_ message: String) { self.message = message }
+}
+
 /// Decompresses a stream of gzip members.
 ///
 /// Bytes after the last member that are all zero are padding; tar and some storage systems append it.
 ///
 /// - Source: RFC 1952; zlib's manual, `inflate`.
-struct GzipDecoder: ~Copyable {
+package struct GzipDecoder: ~Copyable {
     /// Whether bytes begin like a gzip member.
-    static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x1F, 0x8B]) }
+    package static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x1F, 0x8B]) }
 
     private enum Place {
         /// At the beginning of a member.
@@ -25,13 +33,13 @@ struct GzipDecoder: ~Copyable {
 
     /// Creates a decoder.
     ///
-    /// - Throws: ``TableError`` if zlib cannot allocate memory.
-    init() throws(TableError) {
+    /// - Throws: ``GzipError`` if zlib cannot allocate memory.
+    package init() throws(GzipError) {
         self.stream = .allocate(capacity: 1)
         self.stream.initialize(to: z_stream())
         guard martlet_inflate_init_gzip(self.stream) == Z_OK else {
             self.stream.deallocate()
-            throw TableError("zlib cannot allocate its memory")
+            throw GzipError("zlib cannot allocate its memory")
         }
     }
 
@@ -41,10 +49,10 @@ struct GzipDecoder: ~Copyable {
         self.stream.deallocate()
     }
 
-    /// Decompresses a chunk, and calls `take` with the output in pieces of at most 256 KiB.
+    /// Decompresses a chunk, and calls `take` with the output in pieces of at most 256 KiB until it returns false.
     ///
-    /// - Throws: ``TableError`` if the input is damaged, or the error of `take`.
-    mutating func decode(_ chunk: [UInt8], _ take: (ArraySlice<UInt8>) throws(TableError) -> Void) throws(TableError) {
+    /// - Throws: ``GzipError`` if the input is damaged.
+    package mutating func decode(_ chunk: [UInt8], _ take: (ArraySlice<UInt8>) -> Bool) throws(GzipError) {
         var output = [UInt8](repeating: 0, count: 256 << 10)
         var consumed = 0
         while true {
@@ -55,12 +63,12 @@ struct GzipDecoder: ~Copyable {
                     consumed += 1
                     continue
                 }
-                guard self.place == .boundary else { throw TableError("there is data after the end of the gzip file") }
+                guard self.place == .boundary else { throw GzipError("there is data after the end of the gzip file") }
                 self.place = .member
             }
             let step = self.inflate(chunk[consumed...], into: &output)
             consumed += step.consumed
-            if step.produced > 0 { try take(output[..<step.produced]) }
+            if step.produced > 0, !take(output[..<step.produced]) { return }
             switch step.status {
             case Z_OK, Z_BUF_ERROR: if consumed == chunk.count, step.produced < output.count { return }
             case Z_STREAM_END:
@@ -69,17 +77,17 @@ struct GzipDecoder: ~Copyable {
                 inflateReset(self.stream)
             default:
                 let reason = self.stream.pointee.msg.map { String(cString: $0) } ?? "error \(step.status)"
-                throw TableError("the gzip data is damaged (\(reason)); check the file with gzip -t")
+                throw GzipError("the gzip data is damaged (\(reason)); check the file with gzip -t")
             }
         }
     }
 
     /// Checks that the input ended with a complete member.
     ///
-    /// - Throws: ``TableError`` if it is cut short.
-    mutating func finish() throws(TableError) {
+    /// - Throws: ``GzipError`` if it is cut short.
+    package mutating func finish() throws(GzipError) {
         guard self.hasMember, self.place != .member else {
-            throw TableError("the gzip data is cut short: its last rows are missing; get the whole file")
+            throw GzipError("the gzip data is cut short: its last rows are missing; get the whole file")
         }
     }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Foundation
+#if canImport(FoundationNetworking)
+internal import FoundationNetworking
+#endif
+internal import Martlet
+internal import Synchronization
+
+/// The beginning of a task: its date, the cache, the stream of its body, and then its transfer.
+extension URLSessionTask {
+    /// Begins a task that was resumed for the first time.
+    func begin() {
+        guard let date = self.earliestBeginDate, date > Date() else { return self.prepare(self.currentRequest) }
+        DispatchQueue.global()
+            .asyncAfter(deadline: .now() + date.timeIntervalSinceNow) { [self] in
+                self.session.delegateQueue.addOperation { self.beginDelayed() }
+            }
+    }
+
+    private func beginDelayed() {
+        guard let request = self.currentRequest, let delegate = self.taskDelegate else {
+            return self.prepare(self.currentRequest)
+        }
+        delegate.urlSession(self.session, task: self, willBeginDelayedRequest: request) { decision, other in
+            switch decision {
+            case .continueLoading: self.prepare(request)
+            case .useNewRequest:
+                self.facts.withLock { $0.currentRequest = other ?? request }
+                self.prepare(other ?? request)
+            case .cancel: self.cancel()
+            }
+        }
+    }
+
+    /// Makes a request: from the cache, or after its body's stream is known.
+    func prepare(_ request: URLRequest?) {
+        let answer = self.facts.withLock { facts -> CachingState.Answer in
+            guard case .data = self.work, let request else { return .load(request) }
+            return facts.caching.begin(request, self.session.settings)
+        }
+        switch answer {
+        case .stored(let stored): self.answer(stored.response, stored.data, isCached: true)
+        case .failed(let error): self.fail(error)
+        case .load(let request): self.load(request)
+        }
+    }
+
+    private func load(_ request: URLRequest?) {
+        if let request, self.session.settings.identifier == nil, self.session.fallback.takes(request) {
+            return self.fallBack(request)
+        }
+        let isAgain = self.facts.withLock { $0.hasUsedStream }
+        guard let request, isAgain || self.work.needsStream(request), let delegate = self.taskDelegate else {
+            return self.launch(request, nil)
+        }
+        self.session.delegateQueue.addOperation {
+            delegate.urlSession(self.session, task: self, needNewBodyStream: { self.launch(request, $0) })
+        }
+    }
+
+    /// Creates the transfer, and starts it unless the task is suspended or cancelled now.
+    private func launch(_ request: URLRequest?, _ stream: InputStream?) {
+        let made: TransferTask
+        do {
+            let transfers = try self.session.transfers.get()
+            guard !self.session.isInvalidated || self.isListed else {
+                throw URLError.about(.cancelled, request?.url, "the session was invalidated: create another one")
+            }
+            made = try self.work.transfer(request, stream, in: transfers)
+        } catch {
+            return self.fail((error as? TransferError).map { URLError($0, request?.url) } ?? error)
+        }
+        made.userInfo = TaskReference(self)
+        let (state, priority, description) = self.facts.withLock { facts in
+            facts.transfer = made
+            facts.hasUsedStream = made is UploadTask && (stream ?? request?.httpBodyStream) != nil
+            if let request { facts.transactions.append(TransactionRecord(request: request, start: Date())) }
+            return (facts.life.state, facts.priority, facts.description)
+        }
+        made.priority = Self.level(priority)
+        if self.session.settings.identifier != nil {
+            made.persistentInfo = KeptInfo(number: self.taskIdentifier, description: description).text
+        }
+        switch state {
+        case .running: made.resume()
+        case .suspended: break
+        case .canceling, .completed: made.cancel()
+        }
+    }
+
+    /// Lets Foundation make a request.
+    private func fallBack(_ request: URLRequest) {
+        let content: Data?
+        switch self.work {
+        case .upload(.bytes(let data)): content = data
+        case .upload(.file(let url)): content = try? Data(contentsOf: url)
+        case .upload(.stream), .data, .download, .resumed, .adopted: content = nil
+        }
+        self.facts.withLock { $0.transactions.append(TransactionRecord(request: request, start: Date())) }
+        let task = self.session.fallback.begin(request, content: content) { data, response, error in
+            if let response, error == nil { return self.answer(response, data ?? Data(), isCached: false) }
+            self.fail(error ?? URLError(.unknown))
+        }
+        let isCancelled = self.facts.withLock { facts in
+            facts.fallback = task
+            return facts.life.state == .canceling
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Ends the task with an error that precedes its transfer.
+    private func fail(_ error: any Error) {
+        self.session.delegateQueue.addOperation { self.complete(error) }
+    }
+
+    /// The delegate for decisions and events: the task's own, otherwise the session's.
+    var taskDelegate: (any URLSessionTaskDelegate)? {
+        self.delegate ?? self.session.delegate as? any URLSessionTaskDelegate
+    }
+
+    /// The delegate for a body, unless a handler receives it.
+    var dataDelegate: (any URLSessionDataDelegate)? {
+        self.sink.isDelegate ? self.taskDelegate as? any URLSessionDataDelegate : nil
+    }
+
+    /// The delegate for a file, unless a handler receives it.
+    var downloadDelegate: (any URLSessionDownloadDelegate)? {
+        self.sink.isDelegate ? self.taskDelegate as? any URLSessionDownloadDelegate : nil
+    }
+}
