@@ -306,7 +306,7 @@ import TransferEngine
             FileMover.remove(target.path)
             try self.directory.write(pattern(100), to: "f")
         }
-        let error = failure { try self.store.copyExisting(target, unchangedSince: identity, facts: someFacts) }
+        let error = failure { _ = try self.store.copyExisting(target, unchangedSince: identity, facts: someFacts) }
         #expect(error?.code == .exists)
         #expect(self.directory.entries() == ["f"])
     }

@@ -176,7 +176,7 @@ extension URLSessionTask {
         guard let credential, let user = credential.user, let password = credential.password else {
             return decide(.useDefault)
         }
-        if credential.persistence == .permanent || credential.persistence == .synchronizable {
+        if credential.persistence != .none, credential.persistence != .forSession {
             self.session.settings.urlCredentialStorage?.set(credential, for: space)
         }
         // A stream that was read cannot be sent again: the request restarts with another stream and this credential.
