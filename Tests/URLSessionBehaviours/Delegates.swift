@@ -45,17 +45,15 @@ extension Behaviour {
                     if running.add(1, ordering: .sequentiallyConsistent).oldValue > 0 {
                         overlaps.add(1, ordering: .sequentiallyConsistent)
                     }
-                    Thread.sleep(forTimeInterval: 0.002)
+                    // Long enough for another thread.
+                    sched_yield()
                     running.subtract(1, ordering: .sequentiallyConsistent)
                 }
                 let recorder = Recorder(decisions)
                 let session = context.session(recorder)
                 try context.equal(session.delegateQueue.maxConcurrentOperationCount, 1, "the queue's limit")
                 for _ in 0..<8 { session.downloadTask(with: try server.url("file")).resume() }
-                for _ in 0..<250 where recorder.completed.values.count < 8 {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-                try context.equal(recorder.completed.values.count, 8, "the number of completions")
+                try await context.eventually("eight completions") { recorder.completed.values.count == 8 }
                 let count = overlaps.load(ordering: .sequentiallyConsistent)
                 try context.equal(count, 0, "the number of overlapping callbacks")
             },
@@ -71,7 +69,10 @@ extension Behaviour {
                     session.dataTask(with: try server.url("hello")).resume()
                     _ = try await recorder.success()
                 }
-                try await Task.sleep(for: .milliseconds(100))
+                // The calls that follow the first task's are made.
+                try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+                    session.flush { done.resume() }
+                }
                 try context.check(delegate != nil, "the delegate is released before the invalidation")
                 session.finishTasksAndInvalidate()
                 try await context.eventually("the delegate is released") { delegate == nil }
@@ -112,8 +113,10 @@ extension Behaviour {
                 context in
                 let url = try context.unwrap(URL(string: "failing://nowhere"), "URL")
                 let session = context.session(Recorder()) { $0.protocolClasses = [FailingProtocol.self] }
+                let again = Expectation<Void>("second call of the completion handler")
                 let done = Expectation<Outcome>("call of the completion handler")
                 let task = session.dataTask(with: url) { data, response, error in
+                    if !done.values.isEmpty { again.fulfill() }
                     done.fulfill(Outcome(data: data, response: response, error: error))
                 }
                 task.resume()
@@ -121,7 +124,7 @@ extension Behaviour {
                 let error = try await done.value().error
                 try context.check(error != nil, "there is no error")
                 if let error = error as? URLError { try context.equal(error.code, .cancelled, "the error's code") }
-                try await Task.sleep(for: .milliseconds(500))
+                try await again.doesNotHappen(within: 0.5)
                 try context.equal(done.values.count, 1, "the number of calls of the completion handler")
             }
         ]

@@ -80,10 +80,9 @@ extension Behaviour {
                     }
                 task.resume()
                 let file = try context.unwrap(try await done.value(), "file in the completion handler")
-                for _ in 0..<50 where FileManager.default.fileExists(atPath: file.path) {
-                    try await Task.sleep(for: .milliseconds(20))
+                try await context.eventually("the file is deleted") {
+                    !FileManager.default.fileExists(atPath: file.path)
                 }
-                try context.check(!FileManager.default.fileExists(atPath: file.path), "the file is not deleted")
             },
             Behaviour("downloadOfErrorPage", .apple("Downloading files from websites")) { context in
                 // A status is not an error: the page is the file, and the response has the status.

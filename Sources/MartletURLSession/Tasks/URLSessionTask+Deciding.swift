@@ -52,7 +52,6 @@ extension URLSessionTask {
         } else {
             self.facts.withLock { $0.decoder = decoder }
         }
-        if sentNow > 0 { self.reportSent(sentNow, sentNow, sentNow) }
         if self is URLSessionDownloadTask {
             guard !(transfer is DownloadTask) else { return decide(.allow) }
             // A body that has to be decompressed cannot be resumed.
@@ -101,8 +100,10 @@ extension URLSessionTask {
                     facts.transactions[last].responseEnd = Date()
                 }
                 facts.redirects += 1
-                // A stream was read: the request begins again with another one.
-                if request == proposed, !facts.hasUsedStream || request.httpMethod != current.httpMethod {
+                // A stream was read: the request restarts with another one. A download that was resumed, or that the daemon
+                // runs, cannot restart with another request.
+                let isSame = request == proposed && (!facts.hasUsedStream || request.httpMethod != current.httpMethod)
+                if isSame || facts.transfer is DownloadTask {
                     facts.currentRequest = request
                     facts.transactions.append(TransactionRecord(request: request, start: Date()))
                 } else {

@@ -260,6 +260,7 @@ extension URLSessionTask {
             if keepsFile { keep() }
             guard self.finish(nil) else { return }
             handler(file, self.response, nil)
+            self.facts.withLock { $0.delegate = nil }
             self.session.forget(self)
         case .data, .bytes: self.complete(nil)
         }

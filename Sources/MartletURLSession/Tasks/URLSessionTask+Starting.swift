@@ -71,21 +71,17 @@ extension URLSessionTask {
             return self.fail((error as? TransferError).map { URLError($0, request?.url) } ?? error)
         }
         made.userInfo = TaskReference(self)
-        let (state, priority, description) = self.facts.withLock { facts in
+        let (priority, description) = self.facts.withLock { facts in
             facts.transfer = made
             facts.hasUsedStream = made is UploadTask && (stream ?? request?.httpBodyStream) != nil
             if let request { facts.transactions.append(TransactionRecord(request: request, start: Date())) }
-            return (facts.life.state, facts.priority, facts.description)
+            return (facts.priority, facts.description)
         }
         made.priority = Self.level(priority)
         if self.session.settings.identifier != nil {
             made.persistentInfo = KeptInfo(number: self.taskIdentifier, description: description).text
         }
-        switch state {
-        case .running: made.resume()
-        case .suspended: break
-        case .canceling, .completed: made.cancel()
-        }
+        self.apply(to: made)
     }
 
     /// Lets Foundation make a request.

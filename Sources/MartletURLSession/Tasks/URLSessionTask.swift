@@ -79,6 +79,8 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
     let sink: TaskSink
     let created = Date()
     let facts: Mutex<Facts>
+    /// Held while the state is applied to the transfer, so that the last state is applied last.
+    private let applying = Mutex(())
 
     init(_ session: URLSession, _ request: URLRequest?, _ work: TaskWork, _ sink: TaskSink) {
         self.session = session
@@ -154,15 +156,26 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         case .start:
             self.session.keep(self)
             self.begin()
-        case .resume: transfer?.resume()
+        case .resume: transfer.map(self.apply(to:))
         case .nothing, .suspend, .cancel: break
+        }
+    }
+
+    /// Brings a transfer into the task's state, which another thread may have changed since: its commands are idempotent.
+    func apply(to transfer: TransferTask) {
+        self.applying.withLock { _ in
+            switch self.facts.withLock({ $0.life.state }) {
+            case .running: transfer.resume()
+            case .suspended: transfer.suspend()
+            case .canceling, .completed: transfer.cancel()
+            }
         }
     }
 
     /// Suspends the task: it keeps what it has received and releases its connection.
     open func suspend() {
         let (effect, transfer) = self.facts.withLock { ($0.life.suspend(), $0.transfer) }
-        if effect == .suspend { transfer?.suspend() }
+        if effect == .suspend { transfer.map(self.apply(to:)) }
     }
 
     /// Ends the task with `URLError.cancelled`, also if it was never started.

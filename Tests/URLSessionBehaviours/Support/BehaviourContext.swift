@@ -58,13 +58,14 @@ final class BehaviourContext: Sendable {
         if value != expected { throw BehaviourFailure("\(what()) is \(value) instead of \(expected)") }
     }
 
-    /// Throws unless the condition becomes true within two seconds; for what no callback announces.
-    func eventually(_ what: String, _ condition: () -> Bool) async throws {
-        for _ in 0..<100 {
+    /// Throws unless the condition becomes true in time; for changes without a callback.
+    func eventually(_ what: String, within seconds: Int = 6, _ condition: () -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
             if condition() { return }
-            try await Task.sleep(for: .milliseconds(20))
+            await Task.yield()
         }
-        try self.check(condition(), "not within 2 seconds: \(what)")
+        try self.check(condition(), "not within \(seconds) seconds: \(what)")
     }
 
     /// Returns the value, or throws if there is none.
