@@ -84,13 +84,18 @@ extension DownloadMachine {
             self.note("\(request.url.redacted): another connection fetches its last piece")
             self.openConnections(lane: request.lane, avoiding: request.source, now)
         case .giveUp, .yield:
-            guard case .fetching = self.phase, self.requests.count > 1 else { break }
+            guard case .fetching(let fetching) = self.phase, self.requests.count > 1 else { break }
+            // A short rest arrives sooner than the response to another request for it.
+            if case .giveUp = step, fetching.planner.remaining(of: number) < Self.worthRequesting { break }
             self.retire(index)
             self.reclaimPieces()
             if case .yield = step { self.emit(.slotsReleased(lane: request.lane)) }
         }
         return self.takeActions()
     }
+
+    /// The least rest of a piece, in bytes, that a surplus connection leaves to another one.
+    private static var worthRequesting: Int64 { Int64(Draining<Never>.worthReading) }
 
     /// Another transfer waits for a connection to a host: one of several is closed.
     package mutating func yieldRequested(_ origin: Origin) -> [DownloadAction] {

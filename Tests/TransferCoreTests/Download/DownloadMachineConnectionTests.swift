@@ -304,6 +304,15 @@ struct DownloadMachineConnectionTests {
         #expect(h.step(.giveUp, 1) == "")
     }
 
+    @Test("a surplus connection completes a short rest of its piece")
+    func shortRest() {
+        let h = Self.open(2)
+        h.part(2, 500_000..<Self.length)
+        h.body(2, 499_700)
+        #expect(h.step(.giveUp, 2) == "")
+        #expect(h.step(.yield, 2) == "close 2, release a")
+    }
+
     @Test("another transfer waits for the host: the newest of several connections is closed")
     func yields() {
         let h = Self.open(3)
