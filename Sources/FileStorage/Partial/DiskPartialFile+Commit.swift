@@ -34,6 +34,8 @@ extension DiskPartialFile {
         if !options.overwrite, try destination.status(target.name) != nil { throw Self.taken(target) }
         if try destination.hasOther(target.name, than: options.replaces) { throw Self.taken(target) }
         let digests = try self.verify(target, destination, length, options)
+        let isSynced = options.durability != .none
+        if isSynced { try destination.syncParents() }
 
         guard let status = self.data.status() else {
             throw StorageError(errno: errno, otherwise: .inputOutput, "cannot examine", self.path)
@@ -44,7 +46,6 @@ extension DiskPartialFile {
         if let modified = options.modified { _ = self.data.setModified(modified) }
         options.recorded?.store(on: self.data, size: length, modified: options.modified)
         FileAttribute.mark.store(options.mark, on: self.data)
-        let isSynced = options.durability != .none
         if isSynced { try self.syncData { self.data.sync() } } else { try self.requireIntact() }
 
         // Again, because the verification takes time.

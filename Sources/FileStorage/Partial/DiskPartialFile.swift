@@ -33,11 +33,14 @@ final class DiskPartialFile: PartialFile {
 
     private struct FactsState {
         var facts: ResourceFacts
+        /// The block that has them.
         var block: Int
         var sequence: UInt64
+        /// Whether a loss of power leaves these facts, or no readable journal, but not those of the other block.
+        var isDurable = true
     }
 
-    /// Takes ownership of open files; every slot of `contents` must be valid and its facts current.
+    /// Takes ownership of open files; every slot of `contents` must be valid, and its facts current and durable.
     init(
         target: FileTarget,
         directory: DirectoryHandle,
@@ -70,18 +73,34 @@ final class DiskPartialFile: PartialFile {
     func update(facts: ResourceFacts) throws(StorageError) {
         let number = self.factsState.withLock { state -> Int32 in
             guard facts != state.facts else { return 0 }
-            // Written to the inactive block, which becomes active once its checksum is valid.
-            let block = 1 - state.block
-            let bytes = JournalFormat.encodeFacts(
-                facts,
-                sequence: state.sequence &+ 1,
-                capacity: self.journal.layout.factsCapacity
-            )
+            let sequence = state.sequence &+ 1
+            let capacity = self.journal.layout.factsCapacity
+            let bytes = JournalFormat.encodeFacts(facts, sequence: sequence, capacity: capacity)
+            // The block with the facts that are durable stays until others are: its bytes have durable marks. A write within
+            // a page is whole after a kill.
+            if !state.isDurable, bytes.count > JournalLayout.page {
+                let number = self.syncFacts(&state)
+                if number != 0 { return number }
+            }
+            let block = state.isDurable ? 1 - state.block : state.block
             let number = self.journal.store(facts: bytes, block: block)
-            if number == 0 { state = FactsState(facts: facts, block: block, sequence: state.sequence &+ 1) }
+            if number == 0 {
+                state = FactsState(facts: facts, block: block, sequence: sequence, isDurable: false)
+            } else if block == state.block {
+                // A part of the write may have destroyed the facts of the bytes that were written since.
+                self.distrustWrittenBytes()
+            }
             return number
         }
         try self.check(number, "cannot write the journal of")
+    }
+
+    /// Syncs the facts, unless they are durable; returns 0 or the error number.
+    private func syncFacts(_ state: inout FactsState) -> Int32 {
+        if state.isDurable { return 0 }
+        let number = self.journal.sync()
+        if number == 0 { state.isDurable = true }
+        return number
     }
 
     func preallocate(length: Int64) throws(StorageError) {
@@ -149,6 +168,9 @@ final class DiskPartialFile: PartialFile {
             // fdatasync(2) need not make the attribute of the pairing durable.
             let isFirst = !self.directorySynced.load(ordering: .relaxed)
             try self.syncData { isFirst ? self.data.sync() : self.data.syncData() }
+            // The kernel writes pages in any order: durable marks with earlier facts would give the bytes to another version.
+            // No other facts are written meanwhile.
+            try self.check(self.factsState.withLock { self.syncFacts(&$0) }, "cannot sync the journal of")
             try self.check(self.table.markDurable(snapshot), "cannot write the journal of")
             try self.check(self.journal.sync(), "cannot sync the journal of")
             guard isFirst else { return }
@@ -216,14 +238,17 @@ final class DiskPartialFile: PartialFile {
         let number = sync()
         guard number != 0 else { return }
         self.hasLostWrites.store(true, ordering: .releasing)
-        if self.journal.store(BootID.unknown) != 0 {
-            // The next run would believe what the journal says.
-            let isGone =
-                self.isClaimed
-                ? (try? self.directory.unlink(self.names.journal)) != nil : self.removeFiles()
-            if !isGone { self.losses.note(self.directory.path(self.names.journal)) }
-        }
+        self.distrustWrittenBytes()
         try self.check(number, "cannot sync")
+    }
+
+    /// Invalidates the journal's marks of written bytes: the next run believes the durable ones alone.
+    private func distrustWrittenBytes() {
+        guard self.journal.store(BootID.unknown) != 0 else { return }
+        // The next run would believe what the journal says.
+        let isGone =
+            self.isClaimed ? (try? self.directory.unlink(self.names.journal)) != nil : self.removeFiles()
+        if !isGone { self.losses.note(self.directory.path(self.names.journal)) }
     }
 
     /// Throws if a call returned an error number.

@@ -123,6 +123,7 @@ final class CommitGroup: Sendable {
     private static func sync(_ entries: [Entry]) throws(StorageError) {
         var filesystems: [UInt: [Entry]] = [:]
         for inDirectory in Dictionary(grouping: entries, by: { ObjectIdentifier($0.directory) }).values {
+            try inDirectory.first?.directory.syncParents()
             let device = try inDirectory.first?.directory.status(".")?.st_dev ?? 0
             filesystems[UInt(truncatingIfNeeded: device), default: []] += inDirectory
         }

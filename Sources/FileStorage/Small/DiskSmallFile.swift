@@ -68,7 +68,10 @@ final class DiskSmallFile: SmallFile {
             }
             return digest
         }
-        if options.durability == .synced { try self.sync() }
+        if options.durability == .synced {
+            try destination.syncParents()
+            try self.sync()
+        }
         do throws(StorageError) {
             try self.name(target, destination, overwrite: options.overwrite, replacing: options.replaces)
         } catch {

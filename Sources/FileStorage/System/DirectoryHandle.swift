@@ -148,8 +148,16 @@ package final class DirectoryHandle: Sendable {
 
     /// Syncs the directory's entries, and those of the parents of directories whose names may not be durable.
     package func sync() throws(StorageError) {
-        try self.created.sync(for: self.syncsParents ? self.path : nil)
+        try self.syncParents()
         try Self.sync(self.descriptor, self.path)
+    }
+
+    /// Syncs the entries of the parents whose names may not be durable.
+    ///
+    /// Call it before a file gets its name in the directory: it opens directories, and what fails afterwards leaves the
+    /// file under its name.
+    func syncParents() throws(StorageError) {
+        try self.created.sync(for: self.syncsParents ? self.path : nil)
     }
 
     /// Syncs the entries of an open directory.

@@ -69,7 +69,8 @@ extension StorageLife {
                     written: extents,
                     durable: isAfterLoss
                         ? extents : version == model.partial?.version ? model.partial?.durable ?? [] : [],
-                    isAnchored: isAfterLoss || version == model.partial?.version && model.partial?.isAnchored == true
+                    isAnchored: isAfterLoss || version == model.partial?.version && model.partial?.isAnchored == true,
+                    bases: version == model.partial?.version ? model.partial?.bases ?? [] : []
                 )
             case .committed:
                 if !isCommitted, !promised.isEmpty { self.end.fail("\(name) counts as finished, but is not") }
@@ -115,11 +116,22 @@ extension StorageLife {
         Int(facts.entityTag?.filter(\.isNumber) ?? "") ?? -1
     }
 
-    /// Checks that every byte that a partial file vouches for is of its version.
+    /// How often the facts were changed.
+    static func number(_ facts: ResourceFacts) -> Int { Int(facts.finalURL.filter(\.isNumber)) ?? 0 }
+
+    /// Checks that every byte that a partial file vouches for is of its version, and was not written under later facts:
+    /// these may say that a comparison is needed, or of which response the bytes are.
     @discardableResult
     func checkBelieved(_ name: String, _ file: any PartialFile) -> [ByteRange] {
-        let version = Self.version(file.facts)
+        let (version, number) = (Self.version(file.facts), Self.number(file.facts))
         for extent in file.initialExtents {
+            if let partial = self.models[name]?.partial, partial.version == version,
+                let basis = partial.bases.first(where: { $0.range.overlaps(extent) && $0.facts > number })
+            {
+                self.end.fail(
+                    "\(name) vouches for \(basis.range), which has facts \(basis.facts), with facts \(number)"
+                )
+            }
             do throws(StorageError) {
                 let (bytes, right) = (try file.read(extent), StorageModel.bytes(version, extent))
                 if bytes != right {

@@ -139,11 +139,13 @@ extension StorageLife {
         case 0..<30: self.write(name, file, partial, self.range(partial))
         case 30..<40: self.checkpoint(name, file)
         case 40..<44:
-            _ = self.attempt("updates \(name)") { () throws(StorageError) in
+            let failure = self.attempt("updates \(name)") { () throws(StorageError) in
                 var facts = file.facts
-                facts.finalURL = "http://b.test/\(self.chance.draw(0...9999))"
+                facts.finalURL = "http://b.test/\(self.makeVersion())"
                 try file.update(facts: facts)
             }
+            // A part of the write may have destroyed facts that were not synced.
+            if failure != nil { self.weaken(name) }
         case 44..<48:
             _ = self.attempt("reserves \(name)") { () throws(StorageError) in
                 try file.preallocate(length: partial.length)
@@ -185,7 +187,11 @@ extension StorageLife {
                 try result.get()
             }
             guard failure == nil, !self.disk.isDead(self.process) else { break }
+            let facts = Self.number(file.facts)
             self.update(name) {
+                for new in StorageModel.missing([position..<end], in: $0.partial?.written ?? []) {
+                    $0.partial?.bases.append((new, facts))
+                }
                 $0.wrote(position..<end)
             }
             position = end

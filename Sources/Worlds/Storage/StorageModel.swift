@@ -26,6 +26,8 @@ struct StorageModel {
         var isAnchored = false
         /// Whether a sync failed: later writes are not promised either.
         var hasLostWrites = false
+        /// The number of the facts under which each byte was written first.
+        var bases: [(range: ByteRange, facts: Int)] = []
     }
 
     /// The finished file, after the death of the process and after a loss of power.
