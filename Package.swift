@@ -231,11 +231,12 @@ let package = Package(
             path: "Benchmarks/Queue",
             swiftSettings: settings
         ),
-        // The examples and what is around them: ./martlet example NAME.
+        // The examples and what is around them: ./martlet example NAME. Service is a package of its own.
         .executableTarget(
             name: "Examples",
             dependencies: ["Martlet", "TransferTesting", .product(name: "Crypto", package: "swift-crypto")],
             path: "Examples",
+            exclude: ["Service"],
             swiftSettings: settings
         ),
         .target(
