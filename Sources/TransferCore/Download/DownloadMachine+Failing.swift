@@ -38,7 +38,8 @@ extension DownloadMachine {
         }
         self.reclaimPieces()
         let others = self.requests.count
-        if request.isPinned, let status = failure.status, [401, 403, 404, 410].contains(status) {
+        let isGone = failure.status.map { [401, 403, 404, 410].contains($0) } ?? false
+        if request.isPinned, isGone {
             // The redirect target has expired: request the original URL again.
             self.pinned[request.source] = nil
             if isSegmented { return self.continueElsewhere(request, failure, lane, now) }
@@ -62,8 +63,13 @@ extension DownloadMachine {
             if request.bytes == 0 || !failure.isRetryable { self.connections.refused(having: others) }
             return self.continueElsewhere(request, failure, lane, now)
         }
-        // The refusal of an additional connection is not a failure of the file: an earlier one received its bytes.
-        if request.isAdditional, FetchRequest.isRefused(failure) { return self.end(.retry(Self.again(failure))) }
+        // The refusal of an additional connection is not a failure of the file: an earlier one received its bytes. Nor is that
+        // of a redirect's target if another connection has taken bytes: the link may have expired while it waited.
+        if request.isAdditional && FetchRequest.isRefused(failure)
+            || request.hops > 0 && isGone && self.connections.hasTaken
+        {
+            return self.end(.retry(Self.again(failure)))
+        }
         let ended = held > 0 ? Self.explainingExpiry(failure) : failure
         self.end(ended.isRetryable ? .retry(ended) : .failed(ended))
     }
