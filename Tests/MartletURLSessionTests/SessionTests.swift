@@ -75,6 +75,28 @@ struct SessionTests {
         await #expect(throws: Refused.self) { try await URLSession(configuration: configuration).data(from: url) }
     }
 
+    @Test("a data task of a background session runs in the program, without the daemon")
+    func backgroundData() async throws {
+        let server = try await ScriptedServer.start { request in .response(200, text: request.path) }
+        let directory = try TemporaryDirectory()
+        let configuration = URLSessionConfiguration.background(withIdentifier: "org.example.list")
+        let isFirst = Mutex(true)
+        configuration.adjust = { made in
+            // The first is that of the background session: its daemon is not needed, and does not exist.
+            let isBackground = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            guard isBackground else { return }
+            made = .background(identifier: "org.example.list", stateDirectory: directory.path("state"))
+            made.daemonPath = "/nonexistent/martletd"
+        }
+        let session = URLSession(configuration: configuration)
+        let (data, response) = try await session.data(from: Self.url(server, "picture"))
+        #expect(String(decoding: data, as: UTF8.self) == "/picture")
+        #expect((response as? HTTPURLResponse)?.statusCode == 200)
+    }
+
     @Test("not more tasks of one host run at once than the configuration says")
     func limit() async throws {
         let silent = try await ScriptedServer.start { _ in Reply([.stall]) }

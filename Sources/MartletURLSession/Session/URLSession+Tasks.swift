@@ -42,7 +42,7 @@ extension URLSession {
     /// The tasks that were started and are not complete.
     public var allTasks: [URLSessionTask] {
         get async {
-            if self.settings.identifier != nil, case .success(let transfers) = self.transfers {
+            if let transfers = self.backgroundTransfers {
                 let known = await transfers.tasks()
                 for transfer in known.download as [TransferTask] + known.upload { _ = self.task(of: transfer) }
             }

@@ -35,7 +35,9 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     let settings: URLSessionConfiguration
     /// Martlet's session, or the error of a configuration that cannot be used: that of every task.
-    let transfers: Result<TransferSession, any Error>
+    private let transfers: Result<TransferSession, any Error>
+    /// A background session's data tasks run in the program, by a session of their own; `nil` before the first.
+    private let dataTransfers = Mutex<Result<TransferSession, any Error>?>(nil)
     private let bridge: SessionBridge
     /// Makes the requests that Martlet does not.
     let fallback: FoundationFallback
@@ -71,16 +73,41 @@ open class URLSession: NSObject, @unchecked Sendable {
         // The numbers of a background session's tasks are kept by the daemon: later runs of the program have higher ones.
         if settings.identifier != nil { state.lastNumber = Int(Date().timeIntervalSince1970 * 1000) }
         self.state = Mutex(state)
-        self.transfers = Result {
+        self.transfers = Self.transfers(settings, settings.identifier, bridge, queue)
+        super.init()
+        bridge.serve(self)
+    }
+
+    private static func transfers(
+        _ settings: URLSessionConfiguration,
+        _ identifier: String?,
+        _ bridge: SessionBridge,
+        _ queue: OperationQueue
+    ) -> Result<TransferSession, any Error> {
+        Result {
             try TransferSession(
-                configuration: settings.transferConfiguration(),
+                configuration: settings.transferConfiguration(identifier: identifier),
                 delegate: bridge,
                 on: CallbackContext { bridge.run($0, on: queue) }
             )
         }
-        super.init()
-        bridge.serve(self)
     }
+
+    /// Martlet's session for a task.
+    func transfers(for work: TaskWork) -> Result<TransferSession, any Error> {
+        guard self.isBackground, case .data = work else { return self.transfers }
+        return self.dataTransfers.withLock { made in
+            if let made { return made }
+            let transfers = Self.transfers(self.settings, nil, self.bridge, self.delegateQueue)
+            made = transfers
+            return transfers
+        }
+    }
+
+    /// Martlet's session whose transfers the daemon makes; `nil` if this is not a background session.
+    var backgroundTransfers: TransferSession? { self.isBackground ? try? self.transfers.get() : nil }
+
+    private var isBackground: Bool { self.settings.identifier != nil }
 
     private static func ownQueue() -> OperationQueue {
         let queue = OperationQueue()
@@ -121,9 +148,7 @@ open class URLSession: NSObject, @unchecked Sendable {
             state.isInvalidated = true
             return state.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier }
         }
-        if self.settings.identifier != nil, case .success(let transfers) = self.transfers {
-            transfers.invalidateAndCancel()
-        }
+        self.backgroundTransfers?.invalidateAndCancel()
         for task in tasks { task.cancel() }
         self.closeIfDone()
     }
@@ -138,6 +163,7 @@ open class URLSession: NSObject, @unchecked Sendable {
             return true
         }
         guard closes else { return }
+        if case .success(let transfers) = self.dataTransfers.withLock({ $0 }) { transfers.finishTasksAndInvalidate() }
         guard case .success(let transfers) = self.transfers else { return self.becameInvalid() }
         transfers.finishTasksAndInvalidate()
     }

@@ -33,7 +33,7 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
     /// A configuration for downloads, and uploads of files, that continue when the program has ended.
     ///
     /// A daemon runs them; a session created with the same identifier, by this or a later run of the program, finds them
-    /// again.
+    /// again. Data tasks run in the program, and end with it.
     ///
     /// - Parameter identifier: 1 to 128 letters, digits, dots, hyphens and underscores.
     /// - Returns: The configuration.
@@ -135,9 +135,11 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
 
     /// Martlet's configuration.
     ///
+    /// - Parameter identifier: The background session's identifier; `nil` for transfers in the program.
+    /// - Returns: The configuration.
     /// - Throws: `TransferError` with `badConfiguration`, or what ``adjust`` throws.
-    func transferConfiguration() throws -> SessionConfiguration {
-        var made = self.identifier.map { SessionConfiguration.background(identifier: $0) } ?? .ephemeral
+    func transferConfiguration(identifier: String?) throws -> SessionConfiguration {
+        var made = identifier.map { SessionConfiguration.background(identifier: $0) } ?? .ephemeral
         made.headers = HeaderFields(Self.pairs(self.httpAdditionalHeaders))
         made.requestTimeout = Self.duration(self.timeoutIntervalForRequest)
         made.resourceTimeout = Self.duration(self.timeoutIntervalForResource)
@@ -147,11 +149,11 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
         made.concurrentTransfers = 512
         // As many requests as the program makes.
         made.connectionsPerDownload = 1
-        made.retries = self.identifier == nil ? .none : made.retries
+        made.retries = identifier == nil ? .none : made.retries
         if self.waitsForConnectivity { made.outageTimeout = made.resourceTimeout }
         made.allowsExpensiveNetwork = self.allowsExpensiveNetworkAccess && self.allowsCellularAccess
         if self.isDiscretionary { made.discretion = Discretion() }
-        if self.identifier == nil {
+        if identifier == nil {
             made.cookies = nil
             if let storage = self.httpCookieStorage, self.httpShouldSetCookies {
                 made.foreignCookies = FoundationCookies(storage, accepts: self.httpCookieAcceptPolicy)

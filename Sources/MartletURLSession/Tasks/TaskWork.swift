@@ -83,13 +83,6 @@ extension TaskWork {
         switch self {
         case .data, .download, .resumed, .adopted:
             if case .download = self, session.isBackground { return try session.downloadTask(for: made) }
-            if session.isBackground {
-                throw URLError.about(
-                    .unsupportedURL,
-                    request.url,
-                    "a background session has no data tasks: use a download task"
-                )
-            }
             if let stream = stream ?? request.httpBodyStream {
                 try Self.refuseGet(request)
                 return try session.uploadTask(for: made, from: .stream(StreamPieces(stream)).withoutType)

@@ -62,7 +62,7 @@ extension URLSessionTask {
     private func launch(_ request: URLRequest?, _ stream: InputStream?) {
         let made: TransferTask
         do {
-            let transfers = try self.session.transfers.get()
+            let transfers = try self.session.transfers(for: self.work).get()
             guard !self.session.isInvalidated || self.isListed else {
                 throw URLError.about(.cancelled, request?.url, "the session was invalidated: create another one")
             }
