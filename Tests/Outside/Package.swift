@@ -24,6 +24,14 @@ let package = Package(
         .executableTarget(name: "Collect", dependencies: [.product(name: "Martlet", package: "martlet")]),
         // The program of README.md.
         .executableTarget(name: "Reader", dependencies: [.product(name: "Martlet", package: "martlet")]),
+        // The five articles' code in Swift of today (Docs/Translations.md): the same files with Martlet's URLSession and with
+        // Foundation's. The second folder is a link to the first.
+        .executableTarget(
+            name: "Translations",
+            dependencies: [.product(name: "MartletURLSession", package: "martlet")],
+            swiftSettings: [.define("MARTLET")]
+        ),
+        .executableTarget(name: "TranslationsFoundation"),
     ],
     swiftLanguageModes: [.v6]
 )
