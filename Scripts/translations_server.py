@@ -12,7 +12,8 @@ translations_server.py FILES    prints its URL, and serves until it is killed
 /gate/NAME     every response stops there until /open
 /private       401
 /trickle       a byte every 0.2 s, without an end
-/open, /peak (the highest number of concurrent /slow responses), /ranges (the requested ranges of all files)
+POST           201 after 0.3 s
+/open, /peak (the highest number of concurrent /slow responses or POSTs), /ranges (the requested ranges of all files)
 
 Files have an ETag; Range and If-Range are honoured.
 """
@@ -78,6 +79,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.get()
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    def do_POST(self):
+        with State.lock:
+            State.slow += 1
+            State.peak = max(State.peak, State.slow)
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        time.sleep(0.3)
+        with State.lock:
+            State.slow -= 1
+        self.text(201, "stored")
 
     def get(self):
         kind, _, name = self.path[1:].partition("/")

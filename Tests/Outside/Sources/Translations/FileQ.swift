@@ -11,6 +11,7 @@ import FoundationNetworking
 final class FileQUploader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let uploadURL: URL
     private let sessionID: String
+    var maximumAtOnce = 1
     var progressHandler: (Int64, Int64) -> Void = { _, _ in }
     var completionHandler: (URLResponse?, (any Error)?) -> Void = { _, _ in }
     var allEventsHandler: () -> Void = {}
@@ -21,11 +22,11 @@ final class FileQUploader: NSObject, URLSessionDataDelegate, @unchecked Sendable
     }
 
     // snippet: translation-upload
-    lazy var session = URLSession(
-        configuration: .background(withIdentifier: "com.fileq.upload"),
-        delegate: self,
-        delegateQueue: nil
-    )
+    lazy var session: URLSession = {
+        let configuration = URLSessionConfiguration.background(withIdentifier: "com.fileq.upload")
+        configuration.httpMaximumConnectionsPerHost = self.maximumAtOnce
+        return URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
+    }()
 
     func upload(_ fileURL: URL) -> URLSessionUploadTask {
         var request = URLRequest(url: self.uploadURL)

@@ -36,7 +36,7 @@ enum Program {
     private static let scenarios: [String: @Sendable (Place) throws -> Void] = [
         "queue-twice": QueueScenarios.twice, "queue-leave": QueueScenarios.leave,
         "upload-killed-at-once": UploadScenarios.killedAtOnce, "upload-killed-sending": UploadScenarios.killedSending,
-        "upload-events": UploadScenarios.events,
+        "upload-events": UploadScenarios.events, "uploads-two": UploadScenarios.two,
         "ten": SessionScenarios.ten, "stop-continue": SessionScenarios.stopAndContinue,
         "background": SessionScenarios.background,
         "accessor-main": AccessorScenarios.main, "accessor-password": AccessorScenarios.password,

@@ -112,6 +112,22 @@ enum UploadScenarios {
         kill(getpid(), SIGKILL)
     }
 
+    /// Six uploads, two at once.
+    @Sendable
+    static func two(_ place: Place) throws {
+        let uploader = FileQUploader(uploadURL: place.url("upload"), sessionID: "7c1f")
+        uploader.maximumAtOnce = 2
+        let ends = Watched<[String]>([])
+        uploader.completionHandler = { response, error in
+            ends.change { $0.append(error.map { "\($0)" } ?? "\((response as? HTTPURLResponse)?.statusCode ?? 0)") }
+        }
+        for number in 1...6 { _ = uploader.upload(place.files.appendingPathComponent("\(number)")) }
+        let found = try ends.wait("end of six uploads") { $0.count == 6 }
+        guard Set(found) == ["201"] else { throw Failure("the ends are \(found)") }
+        let peak = try SessionScenarios.text(place.url("peak"))
+        guard peak == "2" else { throw Failure("\(peak) uploads at once") }
+    }
+
     /// The next run of the program gets the end of the upload, once.
     @Sendable
     static func events(_ place: Place) throws {
