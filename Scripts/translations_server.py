@@ -17,6 +17,7 @@ POST           201 after 0.3 s
 
 Files have an ETag; Range and If-Range are honoured.
 """
+import contextlib
 import http.server
 import os
 import select
@@ -34,6 +35,19 @@ class State:
     slow = 0
     peak = 0
     ranges = []
+
+    @staticmethod
+    @contextlib.contextmanager
+    def concurrent():
+        """Counts a response towards the peak."""
+        with State.lock:
+            State.slow += 1
+            State.peak = max(State.peak, State.slow)
+        try:
+            yield
+        finally:
+            with State.lock:
+                State.slow -= 1
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -59,9 +73,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Sends a body; at `limit` it waits for /open."""
         if kind == "slow":
             size = -(-len(data) // 15)
-            for start in range(0, len(data), size):
-                self.wfile.write(data[start:start + size])
-                time.sleep(0.1)
+            with State.concurrent():
+                for start in range(0, len(data) - size, size):
+                    self.wfile.write(data[start:start + size])
+                    time.sleep(0.1)
+            # The client may send its next request as soon as it has these bytes.
+            self.wfile.write(data[start + size:])
             return
         self.wfile.write(data[:limit])
         if limit < len(data):
@@ -81,13 +98,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
     def do_POST(self):
-        with State.lock:
-            State.slow += 1
-            State.peak = max(State.peak, State.slow)
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        time.sleep(0.3)
-        with State.lock:
-            State.slow -= 1
+        with State.concurrent():
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            time.sleep(0.3)
         self.text(201, "stored")
 
     def get(self):
@@ -142,16 +155,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         limit = len(data)
         if kind == "gate" or (kind in ("half", "changed", "replaced") and isFirst):
             limit = max(0, min(HALF, total // 2 if total < 2 * HALF else HALF) - start)
-        if kind == "slow":
-            with State.lock:
-                State.slow += 1
-                State.peak = max(State.peak, State.slow)
-        try:
-            self.send(data, limit, kind)
-        finally:
-            if kind == "slow":
-                with State.lock:
-                    State.slow -= 1
+        self.send(data, limit, kind)
 
 
 class Server(http.server.ThreadingHTTPServer):

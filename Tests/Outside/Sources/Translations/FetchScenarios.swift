@@ -6,7 +6,7 @@ import MartletURLSession
 import FoundationNetworking
 #endif
 
-/// What the blocking fetch did not survive; the script ends a program that waits forever.
+/// The scenarios of UCURLAccessor: fetches that may block forever; the script then ends the program.
 enum AccessorScenarios {
     /// On the main thread: a page, a page that does not exist, and a server that does not listen.
     @Sendable
@@ -72,7 +72,7 @@ enum AccessorScenarios {
     }
 }
 
-/// What the offline list did not survive.
+/// The scenarios of QSPDownloadTool: interrupted downloads.
 enum ListScenarios {
     private struct Facts {
         var written: [String: Int64] = [:]

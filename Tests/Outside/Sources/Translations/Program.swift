@@ -49,7 +49,7 @@ enum Program {
     ]
 }
 
-/// Where a scenario takes place.
+/// The server and the folders of a scenario.
 struct Place: Sendable {
     /// The root of the server.
     let server: URL

@@ -6,7 +6,7 @@ import MartletURLSession
 import FoundationNetworking
 #endif
 
-/// What the screen of QueuedURLDownloader did not survive.
+/// The scenarios of QueuedURLDownloader: failures of the article's screen.
 enum QueueScenarios {
     private struct Ends {
         var finished: [String: Data] = [:]
@@ -62,7 +62,7 @@ enum QueueScenarios {
         }
     }
 
-    /// The screen closes while pictures are on their way: it requests the stop and waits on the main thread.
+    /// The screen closes while pictures are loading: it requests the stop and waits on the main thread.
     @Sendable
     static func leave(_ place: Place) throws {
         let screen = Screen()
@@ -87,7 +87,7 @@ enum QueueScenarios {
     }
 }
 
-/// What the uploads of FileQ did not survive.
+/// The scenarios of FileQ: uploads of a program that is killed.
 enum UploadScenarios {
     private static func uploader(_ place: Place) -> FileQUploader {
         FileQUploader(uploadURL: place.server, sessionID: "7c1f")
@@ -145,7 +145,7 @@ enum UploadScenarios {
     }
 }
 
-/// What the tasks of the comparison did not survive.
+/// The scenarios of the comparison: failures of the article's three screens.
 enum SessionScenarios {
     private struct Ends {
         var files: [String] = []
@@ -197,7 +197,7 @@ enum SessionScenarios {
         let stopped = Watched(false)
         download.stop { stopped.change { $0 = true } }
         try stopped.wait("resume data") { $0 }
-        guard download.continueDownload() else { throw Failure("there are no resume data") }
+        guard download.continueDownload() else { throw Failure("the resume data are nil") }
         let found = try ends.wait("file") { !$0.files.isEmpty }
         guard found.files == ["right"] else { throw Failure("the file has other bytes") }
         let ranges = try self.text(place.url("ranges"))
