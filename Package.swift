@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "martlet", targets: ["MartletExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
+        .library(name: "MartletHTTPTypes", targets: ["MartletHTTPTypes"]),
         .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
     ],
@@ -153,6 +154,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
+        // swift-http-types' values: the only target outside the tests that has this dependency.
+        .target(
+            name: "MartletHTTPTypes",
+            dependencies: ["Martlet", .product(name: "HTTPTypes", package: "swift-http-types")],
+            swiftSettings: settings
+        ),
         // URLSession's interface for the engine (Docs/Decisions/0050-urlsession.md).
         .target(
             name: "MartletURLSession",
@@ -259,6 +266,14 @@ let package = Package(
         .testTarget(
             name: "MartletURLSessionTests",
             dependencies: ["MartletURLSession", "URLSessionBehaviours", "Martlet", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MartletHTTPTypesTests",
+            dependencies: [
+                "Martlet", "MartletHTTPTypes", "TransferTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

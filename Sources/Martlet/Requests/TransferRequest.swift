@@ -69,7 +69,7 @@ public struct TransferRequest: Sendable {
     public var expectedDigests: [ExpectedDigest] = []
 
     /// The fields that make the request conditional.
-    private(set) var conditions: [(String, String)] = []
+    package private(set) var conditions: [(String, String)] = []
 
     /// Creates a request for a URL.
     public init(_ url: HTTPURL) {

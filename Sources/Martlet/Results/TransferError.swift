@@ -159,7 +159,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// The message and the remedy.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
-    init(
+    package init(
         _ code: Code,
         _ message: String,
         remedy: String = "",
