@@ -57,6 +57,11 @@ public struct UploadBody: Sendable {
     /// The same content without a media type, unless the request has one.
     package var withoutType: UploadBody { UploadBody(content: self.content, type: "", path: self.path) }
 
+    /// The same content with another media type, unless the request has one.
+    package func withType(_ type: String) -> UploadBody {
+        UploadBody(content: self.content, type: type, path: self.path)
+    }
+
     private static let octets = "application/octet-stream"
 }
 

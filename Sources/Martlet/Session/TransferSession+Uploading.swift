@@ -10,8 +10,8 @@ extension TransferSession {
     /// must not be moved or deleted before. The response body is limited to 1 MiB there.
     ///
     /// - Parameters:
-    ///   - request: The request. Its method `GET` is replaced by `PUT`, or by `POST` for a form; its body must be
-    ///     `nil`.
+    ///   - request: The request. Its method `GET` is replaced by `PUT`, or by `POST` for a form or a value as JSON; its
+    ///     body must be `nil`.
     ///   - body: The content to send.
     ///   - resumption: How the upload resumes after an interruption.
     ///   - checksum: The digest to send with each part, if the server supports tus checksums.
@@ -155,7 +155,7 @@ extension TransferSession {
         var request = UploadRequest(asked.url, task.body.content, options: self.options(of: task))
         if asked.method != "GET" {
             request.method = asked.method
-        } else if task.body.type.hasPrefix("multipart/") {
+        } else if task.body.type.hasPrefix("multipart/") || task.body.type == "application/json" {
             request.method = "POST"
         }
         request.type = task.body.type
