@@ -15,6 +15,7 @@ package final class SessionPolicy: TransferPolicy {
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
     private let logger: Logger?
+    private let hasAdapter: Bool
     private let onCookies: (@Sendable ([String], RequestFacts) -> Void)?
 
     /// Creates the policy of a configuration.
@@ -28,6 +29,7 @@ package final class SessionPolicy: TransferPolicy {
     ) {
         self.onCookies = onCookies
         self.logger = configuration.logger
+        self.hasAdapter = configuration.adapter != nil
         self.cookies = configuration.cookies
         self.keeper = configuration.foreignCookies
         self.acceptance = configuration.cookieAcceptance
@@ -114,6 +116,8 @@ package final class SessionPolicy: TransferPolicy {
                 )
             return nil
         case .challenge(let head):
+            // The adapter adds other fields to the next request.
+            if self.hasAdapter, request.refusals == 0 { return .repeat }
             return self.decide(head, task, request, later)
         }
     }

@@ -47,6 +47,11 @@ public struct SessionConfiguration: Sendable {
     /// How the cache is used for requests without a policy of their own.
     public var cachePolicy = CachePolicy.useProtocolCachePolicy
 
+    /// Adds header fields to each request before it is sent; `nil`, the default, sends requests as they are.
+    ///
+    /// Background sessions do not accept one.
+    public var adapter: (any RequestAdapter)?
+
     // MARK: Limits
 
     /// The maximum number of tasks that run at once, at least 1; a waiting task does not time out.

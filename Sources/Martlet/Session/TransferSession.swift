@@ -55,8 +55,8 @@ public final class TransferSession: Sendable {
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
-    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``
-    ///   or a ``SessionConfiguration/cache``.
+    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``,
+    ///   a ``SessionConfiguration/cache`` or an ``SessionConfiguration/adapter``.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -99,6 +99,13 @@ public final class TransferSession: Sendable {
                     remedy: "set the cache of the configuration to nil"
                 )
             }
+            if configuration.adapter != nil {
+                throw TransferError(
+                    .badConfiguration,
+                    "a background session's requests are made by the daemon, so it cannot use a request adapter",
+                    remedy: "set the adapter of the configuration to nil"
+                )
+            }
             let background = try BackgroundRunner(place, configuration)
             var configuration = configuration
             configuration.directory = background.container
@@ -134,7 +141,7 @@ public final class TransferSession: Sendable {
                 on: SharedRuntime.loops,
                 store: store,
                 pool: SharedRuntime.pool,
-                wrapping: { Self.caching($0, configuration) }
+                wrapping: { Self.wrapping($0, configuration) }
             )
         }
         do {
@@ -144,17 +151,21 @@ public final class TransferSession: Sendable {
                 on: SharedRuntime.loops,
                 store: store,
                 pool: SharedRuntime.pool,
-                wrapping: { Self.caching($0, configuration) }
+                wrapping: { Self.wrapping($0, configuration) }
             )
         } catch {
             throw TransferError(.badConfiguration, "\(error)")
         }
     }
 
-    /// The transport with the configuration's cache in front of it; without a cache, the transport itself.
-    private static func caching(_ transport: any Transport, _ configuration: SessionConfiguration) -> any Transport {
-        guard let cache = configuration.cache else { return transport }
-        return CachingTransport(transport, cache, configuration.logger, configuration.tls)
+    /// The transport with the configuration's cache and adapter in front of it; without them, the transport itself.
+    private static func wrapping(_ network: any Transport, _ configuration: SessionConfiguration) -> any Transport {
+        var transport = network
+        if let cache = configuration.cache {
+            transport = CachingTransport(transport, cache, configuration.logger, configuration.tls)
+        }
+        if let adapter = configuration.adapter { transport = AdaptingTransport(transport, adapter) }
+        return transport
     }
 
     private func observe(_ engine: TransferEngine, _ policy: SessionPolicy) {
