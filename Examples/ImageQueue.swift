@@ -74,7 +74,7 @@ enum ImageQueue {
     static func queue(for album: Album) throws -> TransferQueue {
         var configuration = TransferQueue.defaultConfiguration
         configuration.rateLimit = 1_500_000
-        let queue = try TransferQueue(limit: 3, configuration: configuration)
+        let queue = try TransferQueue(concurrentTransfers: 3, configuration: configuration)
         queue.addDelegate(album, on: .main)
         return queue
     }
@@ -103,7 +103,7 @@ enum ImageQueue {
                 "10 are there, never more than \(album.mostRunning) at a time: six from now on, and two more images"
             )
             problem = Result { try stage.check(album.mostRunning == 3, "three at a time") }.failure
-            queue.limit = 6
+            queue.concurrentTransfers = 6
             for place in 31...32 {
                 do {
                     try queue.add("\(server)/\(place).png", userInfo: Picture(title: "Picture \(place)", place: place))

@@ -21,13 +21,13 @@ enum Queues {
     static func use(_ urls: [String]) async throws {
         // snippet: queue-use
         let album = Album()
-        let queue = try TransferQueue(limit: 3)
+        let queue = try TransferQueue(concurrentTransfers: 3)
         queue.addDelegate(album, on: .main)
         for (number, url) in urls.enumerated() { try queue.add(url, userInfo: number) }
         queue.start()
         try queue.add("https://example.org/last.jpg", userInfo: urls.count)
         queue.finishQueuing()
-        queue.limit = 5
+        queue.concurrentTransfers = 5
         try await queue.waitUntilFinished()
         print(queue.finishedCount, "ended, failures included")
         // end

@@ -15,7 +15,7 @@ enum Sessions {
         configuration.rateLimit = 2 << 20
         configuration.logger = Logger(label: "photos.transfers")
         let session = try TransferSession(configuration: configuration)
-        session.setRateLimit(nil)
+        session.rateLimit = nil
         // end
     }
 

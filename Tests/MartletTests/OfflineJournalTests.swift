@@ -31,7 +31,7 @@ struct OfflineJournalTests {
     func constantCost() async throws {
         let stage = try await OfflineStage(holding: 1_000_000)
         let list = try stage.open()
-        list.setConcurrentTransfers(1)
+        list.concurrentTransfers = 1
         var written = Written(stage.place.path("app/list.json"))
         func average() throws -> Int64 {
             _ = written.next()
@@ -71,7 +71,7 @@ struct OfflineJournalTests {
     func tornEnd() async throws {
         let stage = try await OfflineStage(holding: 1000)
         let list = try stage.open()
-        list.setConcurrentTransfers(1)
+        list.concurrentTransfers = 1
         let start = try stage.text("app/list.json").utf8.count
         let first = try list.add(stage.server.text("a"))
         try list.add(contentsOf: [stage.server.text("b"), stage.server.text("c")])

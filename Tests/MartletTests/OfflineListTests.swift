@@ -195,7 +195,7 @@ struct OfflineListTests {
     func threads() async throws {
         let stage = try await OfflineStage(holding: 100)
         var list = try stage.open()
-        list.setConcurrentTransfers(2)
+        list.concurrentTransfers = 2
         await withTaskGroup { [list] group in
             for number in 0..<40 {
                 group.addTask {

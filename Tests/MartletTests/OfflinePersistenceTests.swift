@@ -110,7 +110,7 @@ struct OfflinePersistenceTests {
         // None completes, however often it is requested: the second may start while the first is cut off.
         let stage = try await OfflineStage(holding: 100)
         var list = try stage.open()
-        list.setConcurrentTransfers(1)
+        list.concurrentTransfers = 1
         let downloads = try ["a.bin", "b.bin", "c.bin"].map { try list.add(stage.server.text($0)) }
         try downloads[2].suspend()
         await list.close()

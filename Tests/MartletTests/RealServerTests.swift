@@ -182,7 +182,7 @@ struct RealServerTests {
     func queue() async throws {
         var configuration = TransferQueue.defaultConfiguration
         configuration.proxy = .none
-        let queue = try TransferQueue(limit: 3, configuration: configuration)
+        let queue = try TransferQueue(concurrentTransfers: 3, configuration: configuration)
         let counter = Counter()
         queue.addDelegate(counter, on: .queue(DispatchQueue(label: "test")))
         for number in 0..<100 { try queue.add(self.places.nginx + "/small.bin?\(number)", userInfo: number) }

@@ -113,11 +113,19 @@ public final class OfflineDownloads: Sendable {
     /// - Returns: A text such as `1.50MB/s`.
     public func rateText(base: ByteCount.Base = .binary) -> String { ByteCount.compactRate(self.rate, base: base) }
 
-    /// Changes the number of downloads that run at once; running ones beyond a lower limit are not interrupted.
-    public func setConcurrentTransfers(_ count: Int) { self.core.session.setConcurrentTransfers(count) }
+    /// The maximum number of downloads that run at once, at least 1: a lower value is taken as 1.
+    ///
+    /// A higher number starts waiting downloads at once. Running ones beyond a lower number are not interrupted.
+    public var concurrentTransfers: Int {
+        get { self.core.session.concurrentTransfers }
+        set { self.core.session.concurrentTransfers = newValue }
+    }
 
-    /// Changes the rate limit of all downloads in bytes per second; `nil` removes it.
-    public func setRateLimit(_ rate: Int64?) { self.core.session.setRateLimit(rate) }
+    /// The rate limit of all downloads together in bytes per second; `nil`, and zero or less, for none.
+    public var rateLimit: Int64? {
+        get { self.core.session.rateLimit }
+        set { self.core.session.rateLimit = newValue }
+    }
 
     /// Adds and starts a download; it is in the list on disk when this returns.
     ///

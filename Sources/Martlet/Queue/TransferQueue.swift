@@ -20,7 +20,6 @@ public final class TransferQueue: Sendable {
     }
 
     private struct State {
-        var limit: Int
         var nextNumber = 0
         var unstarted: [Item] = []
         /// The number of items that were taken from `unstarted` and have no task yet.
@@ -53,20 +52,20 @@ public final class TransferQueue: Sendable {
     /// Creates a queue; ``start()`` starts it.
     ///
     /// - Parameters:
-    ///   - limit: The number of items that run at once; at least 1. It replaces the configuration's.
+    ///   - concurrentTransfers: The maximum number of items that run at once, at least 1; it replaces the configuration's.
     ///   - configuration: The configuration of the requests.
     ///   - maximumBytes: The maximum size of one item in bytes.
     /// - Throws: ``TransferError`` with `badConfiguration`.
     public init(
-        limit: Int = 1,
+        concurrentTransfers: Int = 1,
         configuration: SessionConfiguration = TransferQueue.defaultConfiguration,
         maximumBytes: Int = DataTask.defaultMaximum
     ) throws(TransferError) {
         if configuration.background != nil { throw .noDataInBackground }
         var configuration = configuration
-        configuration.concurrentTransfers = max(1, limit)
+        configuration.concurrentTransfers = max(1, concurrentTransfers)
         self.session = try TransferSession(configuration: configuration)
-        self.state = Mutex(State(limit: max(1, limit)))
+        self.state = Mutex(State())
         self.maximumBytes = maximumBytes
     }
 
@@ -86,14 +85,12 @@ public final class TransferQueue: Sendable {
 
     // MARK: Adding and running items
 
-    /// The number of items that run at once, at least 1; running items beyond a lower limit are not interrupted.
-    public var limit: Int {
-        get { self.state.withLock { $0.limit } }
-        set {
-            let limit = max(1, newValue)
-            self.state.withLock { $0.limit = limit }
-            self.session.setConcurrentTransfers(limit)
-        }
+    /// The maximum number of items that run at once, at least 1: a lower value is taken as 1.
+    ///
+    /// A higher number starts waiting items at once. Running items beyond a lower number are not interrupted.
+    public var concurrentTransfers: Int {
+        get { self.session.concurrentTransfers }
+        set { self.session.concurrentTransfers = newValue }
     }
 
     /// Adds an item.

@@ -44,6 +44,8 @@ public final class TransferSession: Sendable {
     let gate: ConditionGate?
     /// The engine of blocking calls; `nil` before the first one.
     private let callEngine = Mutex<TransferEngine?>(nil)
+    /// The limits, which can change while the session runs.
+    let limits: Mutex<SessionLimits>
 
     let registry: TaskRegistry
     let isPlacePrepared = Atomic(false)
@@ -79,6 +81,7 @@ public final class TransferSession: Sendable {
             throw TransferError(.badConfiguration, error.message)
         }
         self.isShared = isShared
+        self.limits = Mutex(SessionLimits(configuration))
         self.policy = SessionPolicy(configuration)
         self.callPolicy = SessionPolicy(configuration)
         self.handlers = Inbox(configuration.callbackContext)
@@ -188,8 +191,9 @@ public final class TransferSession: Sendable {
         guard task.isPrivate, self.background == nil else { return self.runner }
         return self.callEngine.withLock { engine in
             if let engine { return engine }
-            // The session's own engine was made from the same configuration.
-            guard let made = try? Self.engine(self.configuration, self.store) else { return nil }
+            // The session's own engine was made from the same configuration, except the limits.
+            let configuration = self.limits.withLock { $0.applied(to: self.configuration) }
+            guard let made = try? Self.engine(configuration, self.store) else { return nil }
             self.observe(made, self.callPolicy)
             made.start()
             engine = made
@@ -271,23 +275,7 @@ public final class TransferSession: Sendable {
         self.settle()
     }
 
-    /// Changes the number of tasks that run at once; running tasks beyond a lower limit are not interrupted.
-    public func setConcurrentTransfers(_ count: Int) {
-        for runner in self.runners { runner.setConcurrentTransfers(count) }
-    }
-
-    /// Changes the maximum number of connections per host.
-    public func setConnectionsPerHost(_ count: Int) {
-        for runner in self.runners { runner.setConnectionsPerHost(count) }
-    }
-
-    /// Changes the session's rate limit in bytes per second; `nil` leaves only that of a ``Discretion``.
-    public func setRateLimit(_ rate: Int64?) {
-        let rate = [rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min()
-        for runner in self.runners { runner.setRateLimit(rate) }
-    }
-
-    private var runners: [any TransferRunner] {
+    var runners: [any TransferRunner] {
         [self.runner] + (self.callEngine.withLock { $0 }.map { [$0] } ?? [])
     }
 

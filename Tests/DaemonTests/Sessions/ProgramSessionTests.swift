@@ -282,7 +282,7 @@ struct ProgramSessionTests {
         let server = try await Self.server(gate)
         let bench = try await SessionBench()
         let session = try await TransferSession.open(bench.configuration)
-        session.setConcurrentTransfers(12)
+        session.concurrentTransfers = 12
         let directory = bench.harness.directory
         var tasks: [(DownloadTask, Progress)] = []
         for number in 0..<12 {
@@ -359,7 +359,7 @@ struct ProgramSessionTests {
         await server.waitForRequests(2)
         try await session.handOver()
         #expect(server.requests.count == 2)
-        session.setConcurrentTransfers(5)
+        session.concurrentTransfers = 5
         await server.waitForRequests(5)
         #expect(server.requests.map(\.target).sorted() == (0..<5).map { "/\($0)" })
         gate.open()

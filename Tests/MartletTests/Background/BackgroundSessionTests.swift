@@ -169,7 +169,7 @@ struct BackgroundSessionTests {
         #expect(await next("martlet.setPriority")?["priority"] == -1)
         task.rateLimit = 77
         #expect(await next("martlet.setOptions")?["options"]?["max-download-limit"] == "77")
-        session.setConcurrentTransfers(2)
+        session.concurrentTransfers = 2
         await self.daemon.calls.wait { $0.count { $0.method == "martlet.openSession" } == 2 }
         #expect(await next("martlet.openSession")?["configuration"]?["concurrentTransfers"] == 2)
         task.cancel()

@@ -106,7 +106,7 @@ struct OfflineBackgroundTests {
         self.finish(gid, "a")
         await self.watcher.waitForFinish(of: download)
         await self.watcher.wait { !$0.errors.isEmpty }
-        list.setConcurrentTransfers(2)
+        list.concurrentTransfers = 2
         _ = await self.wait(for: "martlet.openSession", 2)
         #expect(!self.daemon.calls.entries.contains { $0.method == "martlet.acknowledge" })
         try #require(rename(away, here) == 0)

@@ -49,7 +49,7 @@ struct BlockedDelegateTests {
     func finishes() async throws {
         let server = try await Self.server(6 << 20)
         let serial = DispatchQueue(label: "the delegate's")
-        let queue = try TransferQueue(limit: 3)
+        let queue = try TransferQueue(concurrentTransfers: 3)
         let counter = Counter()
         queue.addDelegate(counter, on: .queue(serial))
         for number in 0..<6 { try queue.add(server.text("\(number)")) }
@@ -65,7 +65,7 @@ struct BlockedDelegateTests {
     func stops() async throws {
         let server = try await Self.server(10 << 20)
         let serial = DispatchQueue(label: "the delegate's")
-        let queue = try TransferQueue(limit: 3)
+        let queue = try TransferQueue(concurrentTransfers: 3)
         let counter = Counter()
         queue.addDelegate(counter, on: .queue(serial))
         for number in 0..<20 { try queue.add(server.text("\(number)")) }

@@ -158,7 +158,7 @@ struct QueueStopTests {
         init(url: String) { self.url = url }
 
         func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFinishWith data: DataResponse) {
-            queue.limit += 1
+            queue.concurrentTransfers += 1
             if item.number < 5 { _ = try? queue.add(self.url) } else { queue.requestStop() }
         }
 

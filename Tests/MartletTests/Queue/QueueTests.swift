@@ -51,7 +51,7 @@ struct QueueTests {
         configuration.proxy = .none
         configuration.cookies = nil
         change(&configuration)
-        return try TransferQueue(limit: limit, configuration: configuration)
+        return try TransferQueue(concurrentTransfers: limit, configuration: configuration)
     }
 
     /// A server whose every answer waits for a gate.
@@ -64,7 +64,7 @@ struct QueueTests {
         let gate = Gate()
         let server = try await Self.gated(gate)
         let queue = try Self.queue()
-        #expect(queue.limit == 1)
+        #expect(queue.concurrentTransfers == 1)
         for index in 0..<5 { try queue.add(server.text("\(index)")) }
         #expect(queue.waitingCount == 5 && queue.runningCount == 0 && server.requests.isEmpty)
         queue.start()
@@ -92,16 +92,16 @@ struct QueueTests {
         queue.start()
         await server.waitForRequests(2)
         #expect(queue.runningCount == 2)
-        queue.limit = 3
+        queue.concurrentTransfers = 3
         await server.waitForRequests(3)
-        #expect(queue.runningCount == 3 && queue.limit == 3)
-        queue.limit = 1
+        #expect(queue.runningCount == 3 && queue.concurrentTransfers == 3)
+        queue.concurrentTransfers = 1
         #expect(queue.runningCount == 3)
         first.open()
         await server.waitForRequests(4)
         #expect(queue.runningCount == 1 && server.requests.count == 4)
-        queue.limit = 0
-        #expect(queue.limit == 1)
+        queue.concurrentTransfers = 0
+        #expect(queue.concurrentTransfers == 1)
         second.open()
         try await queue.waitUntilFinished()
         #expect(queue.finishedCount == 6)

@@ -161,11 +161,29 @@ struct ConfigurationTests {
         await server.waitForRequests(2)
         #expect(tasks.map(\.state) == [.running, .running, .waiting, .waiting, .waiting, .waiting])
         #expect(server.requests.count == 2)
-        harness.session.setConcurrentTransfers(4)
+        #expect(harness.session.concurrentTransfers == 2)
+        harness.session.concurrentTransfers = 4
+        #expect(harness.session.concurrentTransfers == 4)
         await server.waitForRequests(4)
         #expect(tasks.count { $0.state == .running } == 4)
+        // Running tasks are not interrupted.
+        harness.session.concurrentTransfers = 0
+        #expect(harness.session.concurrentTransfers == 1 && tasks.count { $0.state == .running } == 4)
         gate.open()
         for task in tasks { #expect(try await task.value.text == "x") }
+    }
+
+    @Test("Limits have the configuration's values, and values out of range are the nearest one, or no limit")
+    func limits() throws {
+        let session = try Harness { $0.concurrentTransfers = 0 }.session
+        #expect(session.concurrentTransfers == 1 && session.connectionsPerHost == 4 && session.rateLimit == nil)
+        session.connectionsPerHost = -1
+        session.rateLimit = 1000
+        #expect(session.connectionsPerHost == 1 && session.rateLimit == 1000)
+        session.rateLimit = 0
+        #expect(session.rateLimit == nil)
+        #expect(session.configuration.connectionsPerHost == nil)
+        #expect(try TransferQueue(concurrentTransfers: -3).concurrentTransfers == 1)
     }
 
     @Test("A host gets no more connections than the configuration says")
@@ -204,7 +222,7 @@ struct ConfigurationTests {
         for task in tasks { task.resume() }
         await server.waitForRequests(1)
         #expect(server.connectionCount == 1)
-        harness.session.setConnectionsPerHost(3)
+        harness.session.connectionsPerHost = 3
         await server.waitForRequests(3)
         #expect(server.connectionCount == 3)
         gate.open()

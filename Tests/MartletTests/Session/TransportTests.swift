@@ -82,7 +82,7 @@ struct TransportTests {
         let network = ScriptedResponses { request in .response(request.url.description.hasSuffix("3") ? 404 : 200) }
         var configuration = TransferQueue.defaultConfiguration
         configuration.transport = network.transport
-        let queue = try TransferQueue(limit: 2, configuration: configuration)
+        let queue = try TransferQueue(concurrentTransfers: 2, configuration: configuration)
         for number in 0..<5 { try queue.add("https://pictures.test/\(number)") }
         queue.start()
         queue.finishQueuing()

@@ -168,7 +168,7 @@ struct TaskFactsTests {
         for task in tasks { task.resume() }
         await observer.progress.wait(for: 2)
         #expect(tasks.reduce(0) { $0 + $1.bytesReceived } < 4 << 20)
-        harness.session.setRateLimit(nil)
+        harness.session.rateLimit = nil
         for task in tasks { #expect(try await task.value.size == file.length) }
     }
 }

@@ -53,7 +53,7 @@ enum Articles {
     /// A list of images, three at a time, each with its dictionary; then a screen that closes and waits for the stop.
     private static func queue(_ url: String) throws {
         let screen = Screen()
-        let queue = try TransferQueue(limit: 3)
+        let queue = try TransferQueue(concurrentTransfers: 3)
         queue.addDelegate(screen, on: .main)
         for number in 1...20 { try queue.add("\(url)/\(number)", userInfo: "image \(number)") }
         queue.start()
@@ -65,7 +65,7 @@ enum Articles {
         else { throw Failure("queue: \(screen.names.count) \(screen.failures) \(screen.ending)") }
 
         let closing = Screen()
-        let other = try TransferQueue(limit: 3)
+        let other = try TransferQueue(concurrentTransfers: 3)
         other.addDelegate(closing, on: .main)
         for number in 1...20 { try other.add("\(url)/\(number)", userInfo: "image \(number)") }
         other.start()

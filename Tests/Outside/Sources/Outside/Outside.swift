@@ -164,7 +164,7 @@ enum Outside {
 
     /// A queue whose delegate is called on the main thread, which stops it and waits for it.
     private static func blocking(_ url: String) throws {
-        let queue = try TransferQueue(limit: 4)
+        let queue = try TransferQueue(concurrentTransfers: 4)
         let observer = Observer()
         let beginning = Beginning()
         queue.addDelegate(observer, on: .main)
@@ -177,7 +177,7 @@ enum Outside {
                 queue.requestStop()
                 try queue.waitUntilFinishedBlocking(timeout: .seconds(30))
             }
-        let other = try TransferQueue(limit: 4)
+        let other = try TransferQueue(concurrentTransfers: 4)
         other.addDelegate(observer, on: .main)
         for number in 0..<20 { try other.add("\(url)\(number)") }
         other.finishQueuing()
