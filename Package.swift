@@ -386,7 +386,9 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Martlet", "MartletFoundation", "TransferTesting", .product(name: "Logging", package: "swift-log"),
+                "Martlet", "MartletFoundation", "MartletHTTPTypes", "TransferTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import HTTPTypes
 import Martlet
 import MartletFoundation
+import MartletHTTPTypes
 
 enum GettingStarted {
     static func overview() async throws {
@@ -33,6 +35,38 @@ enum GettingStarted {
         // snippet: started-temporary
         let file = try await TransferSession.shared.download(from: "https://example.org/a.iso")
         try file.move(to: "a.iso")
+        // end
+    }
+
+    static func json() async throws {
+        // snippet: started-json
+        struct Order: Codable {
+            var id: Int?
+            var title: String
+        }
+
+        let session = TransferSession.shared
+        let orders = try await session.value(of: [Order].self, from: "https://example.org/orders").value
+        let made = try await session.value(
+            of: Order.self,
+            sending: Order(title: "tea"),
+            to: "https://example.org/orders"
+        )
+        print(orders.count, made.status, made.value.id ?? 0)
+        // end
+    }
+
+    static func types() async throws {
+        // snippet: started-http-types
+        let request = HTTPRequest(
+            method: .get,
+            scheme: "https",
+            authority: "example.org",
+            path: "/list.json",
+            headerFields: [.accept: "application/json"]
+        )
+        let (body, response) = try await TransferSession.shared.data(for: request)
+        print(response.status, response.headerFields[.contentType] ?? "no type", body.count)
         // end
     }
 
