@@ -20,7 +20,7 @@ extension DataResponse {
     ///   - type: The type of the value.
     ///   - decoder: The decoder.
     /// - Returns: The value.
-    /// - Throws: ``BodyCodingError``.
+    /// - Throws: ``MartletFoundation/BodyCodingError``.
     public func value<Value: Decodable>(
         of type: Value.Type,
         decoder: JSONDecoder = JSONDecoder()
@@ -59,8 +59,8 @@ extension TransferSession {
     ///   - decoder: The decoder.
     ///   - maximumBytes: The maximum size of the body in bytes.
     /// - Returns: The value and the response.
-    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; ``BodyCodingError`` if the body
-    ///   cannot be decoded; `CancellationError`.
+    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; ``MartletFoundation/BodyCodingError``
+    ///   if the body cannot be decoded; `CancellationError`.
     public func value<Value: Decodable & Sendable>(
         of type: Value.Type,
         from request: some RequestConvertible,
@@ -84,8 +84,8 @@ extension TransferSession {
     ///   - encoder: The encoder.
     ///   - decoder: The decoder.
     /// - Returns: The value and the response.
-    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; ``BodyCodingError`` if the value
-    ///   cannot be encoded, or the response's body cannot be decoded; `CancellationError`.
+    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; ``MartletFoundation/BodyCodingError``
+    ///   if the value cannot be encoded, or the response's body cannot be decoded; `CancellationError`.
     public func value<Value: Decodable & Sendable>(
         of type: Value.Type,
         sending body: some Encodable & Sendable,

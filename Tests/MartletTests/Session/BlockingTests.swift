@@ -93,6 +93,25 @@ struct BlockingTests {
         #expect(results.entries == ["hello", "hello"])
     }
 
+    @Test("Limits that were changed before the first blocking call apply to it")
+    func limits() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "hello").steps)
+        }
+        let harness = try Harness { $0.concurrentTransfers = 1 }
+        let (session, results) = (harness.session, Log<String>())
+        session.concurrentTransfers = 2
+        for index in 0..<2 {
+            let url = server.text("\(index)")
+            Threads.start { results.add((try? session.dataBlocking(from: url).text) ?? "failed") }
+        }
+        await server.waitForRequests(2)
+        gate.open()
+        await results.wait(for: 2)
+        #expect(results.entries == ["hello", "hello"])
+    }
+
     @Test("On the main thread, with a delegate that is to be called there")
     @MainActor func main() async throws {
         let (server, harness) = (try await self.server(), try Harness())
