@@ -7,6 +7,8 @@ internal import Synchronization
 final class SessionBridge: TransferDelegate {
     private struct State: Sendable {
         weak var session: URLSession?
+        /// The session between its invalidation and the report of it, when the program may have released it.
+        var closing: URLSession?
         var isServing = false
         /// The work of events that arrived before the session's initializer returned.
         var early: [@Sendable () -> Void] = []
@@ -26,6 +28,9 @@ final class SessionBridge: TransferDelegate {
             state.early = []
         }
     }
+
+    /// Keeps the session until it is reported as invalid.
+    func close(_ session: URLSession) { self.state.withLock { $0.closing = session } }
 
     /// Runs work on the delegate's queue.
     func run(_ work: @escaping @Sendable () -> Void, on queue: OperationQueue) {
@@ -106,7 +111,13 @@ final class SessionBridge: TransferDelegate {
 
     // MARK: Events of the session
 
-    func sessionDidBecomeInvalid(_ session: TransferSession) { self.session?.becameInvalid() }
+    func sessionDidBecomeInvalid(_ session: TransferSession) {
+        let closed = self.state.withLock { state in
+            defer { state.closing = nil }
+            return state.closing ?? state.session
+        }
+        closed?.becameInvalid()
+    }
 
     func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
         guard let known = self.session, let delegate = known.delegate else { return completion() }

@@ -165,6 +165,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         guard closes else { return }
         if case .success(let transfers) = self.dataTransfers.withLock({ $0 }) { transfers.finishTasksAndInvalidate() }
         guard case .success(let transfers) = self.transfers else { return self.becameInvalid() }
+        self.bridge.close(self)
         transfers.finishTasksAndInvalidate()
     }
 

@@ -9,7 +9,8 @@ internal import Synchronization
 extension URLSession {
     /// Fetches a body as a sequence of bytes; see ``data(for:delegate:)``.
     ///
-    /// The server is read as fast as the sequence is: at most about 1 MiB waits in memory.
+    /// The server is read as fast as the sequence is: at most about 1 MiB waits in memory. When the last copy of the sequence
+    /// and its iterator are released, the task is cancelled: nothing can read its bytes.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -47,6 +48,13 @@ extension URLSession {
         /// The task; cancelling it ends the sequence with an error.
         public let task: URLSessionDataTask
         let content: BytesSource.Content
+        let reader: BytesReader
+
+        init(task: URLSessionDataTask, content: BytesSource.Content) {
+            self.task = task
+            self.content = content
+            self.reader = BytesReader(task)
+        }
 
         /// Returns an iterator; there can be one only.
         public func makeAsyncIterator() -> Iterator { Iterator(pieces: Pieces(self)) }
@@ -125,12 +133,14 @@ extension URLSession {
 /// The pieces of a body, from the transfer or from the cache.
 struct Pieces {
     private let task: URLSessionDataTask
+    private let reader: BytesReader
     private var events: TaskEvents.AsyncIterator?
     private var rest: Data?
     private var decoder: ContentDecoder?
 
     init(_ bytes: URLSession.AsyncBytes) {
         self.task = bytes.task
+        self.reader = bytes.reader
         switch bytes.content {
         case .events(let events, let decoder):
             self.events = events.makeAsyncIterator()
@@ -167,6 +177,16 @@ struct Pieces {
             task.cancel()
         }
     }
+}
+
+/// Cancels a task when nothing can read its bytes any more: it would wait for a reader for ever.
+final class BytesReader: Sendable {
+    private let task: URLSessionDataTask
+
+    init(_ task: URLSessionDataTask) { self.task = task }
+
+    // A task whose bytes were all read has ended or is about to end: it has no transfer that could be cancelled.
+    deinit { self.task.cancel() }
 }
 
 /// The response and the bytes of a task whose bytes are iterated over.

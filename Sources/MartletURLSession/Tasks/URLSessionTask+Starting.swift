@@ -11,13 +11,16 @@ extension URLSessionTask {
     /// Begins a task that was resumed for the first time.
     func begin() {
         guard let date = self.earliestBeginDate, date > Date() else { return self.prepare(self.currentRequest) }
+        // The session keeps the task until it is complete: one that is cancelled does not live until its date.
         DispatchQueue.global()
-            .asyncAfter(deadline: .now() + date.timeIntervalSinceNow) { [self] in
+            .asyncAfter(deadline: .now() + date.timeIntervalSinceNow) { [weak self] in
+                guard let self else { return }
                 self.session.delegateQueue.addOperation { self.beginDelayed() }
             }
     }
 
     private func beginDelayed() {
+        guard self.isListed else { return }
         guard let request = self.currentRequest, let delegate = self.taskDelegate else {
             return self.prepare(self.currentRequest)
         }
