@@ -30,6 +30,13 @@ let package = Package(
             dependencies: ["SessionBehaviours"],
             swiftSettings: settings
         ),
+        // Whether sessions and tasks are released: `Scripts/check-urlsession --leaks`.
+        .executableTarget(
+            name: "urlsession-leaks",
+            dependencies: [.product(name: "TransferTesting", package: "martlet")]
+                + (isFoundation ? [] : [.product(name: "MartletURLSession", package: "martlet")]),
+            swiftSettings: settings + (isFoundation ? [.define("FOUNDATION_SESSION")] : [])
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
