@@ -70,7 +70,11 @@ extension StorageLife {
                     durable: isAfterLoss
                         ? extents : version == model.partial?.version ? model.partial?.durable ?? [] : [],
                     isAnchored: isAfterLoss || version == model.partial?.version && model.partial?.isAnchored == true,
-                    bases: version == model.partial?.version ? model.partial?.bases ?? [] : []
+                    bases: Self.bases(
+                        model.partial.flatMap { $0.version == version ? $0.bases : nil } ?? [],
+                        extents,
+                        file
+                    )
                 )
             case .committed:
                 if !isCommitted, !promised.isEmpty { self.end.fail("\(name) counts as finished, but is not") }
@@ -114,6 +118,17 @@ extension StorageLife {
 
     private static func version(_ facts: ResourceFacts) -> Int {
         Int(facts.entityTag?.filter(\.isNumber) ?? "") ?? -1
+    }
+
+    /// What is known of the facts under which bytes were written, and for the others the facts that they have now.
+    private static func bases(
+        _ known: [(range: ByteRange, facts: Int)],
+        _ extents: [ByteRange],
+        _ file: any PartialFile
+    ) -> [(range: ByteRange, facts: Int)] {
+        let covered = known.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
+        let others = extents.flatMap { StorageModel.missing([$0], in: covered) }
+        return known + others.map { ($0, self.number(file.facts)) }
     }
 
     /// How often the facts were changed.

@@ -126,7 +126,8 @@ extension StorageLife {
         }
         guard failure == nil else { return }
         self.update(name) {
-            $0.partial = .init(version: version, length: length, written: [0..<Int64(bytes.count)])
+            let written = 0..<Int64(bytes.count)
+            $0.partial = .init(version: version, length: length, written: [written], bases: [(written, 0)])
         }
     }
 
@@ -145,7 +146,11 @@ extension StorageLife {
                 try file.update(facts: facts)
             }
             // A part of the write may have destroyed facts that were not synced.
-            if failure != nil { self.weaken(name) }
+            if failure != nil { return self.weaken(name) }
+            // What follows depends on the facts: bytes, and marks that say that these are durable.
+            guard self.chance.draw(0...2) > 0 else { return }
+            self.write(name, file, partial, self.range(partial))
+            if !self.disk.isDead(self.process) { self.checkpoint(name, file) }
         case 44..<48:
             _ = self.attempt("reserves \(name)") { () throws(StorageError) in
                 try file.preallocate(length: partial.length)
@@ -189,7 +194,9 @@ extension StorageLife {
             guard failure == nil, !self.disk.isDead(self.process) else { break }
             let facts = Self.number(file.facts)
             self.update(name) {
-                for new in StorageModel.missing([position..<end], in: $0.partial?.written ?? []) {
+                // Earlier bytes may be durable, also if the operation that made them so has failed.
+                let before = $0.partial?.bases.map(\.range).sorted { $0.lowerBound < $1.lowerBound } ?? []
+                for new in StorageModel.missing([position..<end], in: before) {
                     $0.partial?.bases.append((new, facts))
                 }
                 $0.wrote(position..<end)
