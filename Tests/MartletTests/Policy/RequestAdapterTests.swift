@@ -79,10 +79,13 @@ struct RequestAdapterTests {
     func cancelled() async throws {
         let server = try await ScriptedServer.start { _ in .response(200) }
         let (entered, left) = (Gate(), Gate())
+        // Its iteration ends when the task is cancelled.
+        let (never, source) = AsyncStream<Never>.makeStream()
+        defer { source.finish() }
         let adapter = ClosureAdapter { _, _ in
             entered.open()
             defer { left.open() }
-            try await Task.sleep(for: .seconds(600))
+            for await _ in never {}
             return [:]
         }
         let harness = try Harness { $0.adapter = adapter }
