@@ -93,9 +93,11 @@ extension DiskStore {
         try partial.check(journal.store(self.bootID), "cannot write the journal of")
         // A journal that vouches for more bytes than the file has must not come back after a power loss: it would vouch for
         // bytes that are written from now on.
-        // Nor must facts that another process changed and did not sync give way to those before them.
-        if isShorter || contents.factsSequence > 1 {
-            try partial.check(journal.sync(), "cannot write the journal of")
+        // Nor must facts that another process changed and did not sync give way to those before them; if its sync failed, a
+        // sync alone would not write them.
+        if isShorter || contents.factsSequence > 1 || !contents.bootID.isKnown {
+            try partial.check(journal.renewFacts(block: contents.factsBlock), "cannot write the journal of")
+            try partial.syncJournal()
         }
         journal.store(.active)
         self.losses.forget(directory.path(names.journal))

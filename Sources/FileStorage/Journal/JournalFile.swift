@@ -85,6 +85,16 @@ final class JournalFile: Sendable {
         return self.write(block, at: self.layout.factsOffset(index))
     }
 
+    /// Writes a facts block again as it is, so that the next sync includes it; returns 0 or the error number.
+    func renewFacts(block index: Int) -> Int32 {
+        let offset = self.layout.factsOffset(index)
+        return withUnsafeTemporaryAllocation(byteCount: self.layout.factsCapacity, alignment: 1) { buffer in
+            let count = self.descriptor.read(into: buffer, at: Int64(offset))
+            guard count > 0 else { return count < 0 ? Int32(clamping: -count) : EIO }
+            return self.descriptor.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: Int64(offset))
+        }
+    }
+
     /// Syncs all stores to the device; returns 0 or the error number.
     func sync() -> Int32 { self.descriptor.syncData() }
 

@@ -98,7 +98,7 @@ final class DiskPartialFile: PartialFile {
     /// Syncs the facts, unless they are durable; returns 0 or the error number.
     private func syncFacts(_ state: inout FactsState) -> Int32 {
         if state.isDurable { return 0 }
-        let number = self.journal.sync()
+        let number = self.synced(self.journal.sync)
         if number == 0 { state.isDurable = true }
         return number
     }
@@ -172,7 +172,7 @@ final class DiskPartialFile: PartialFile {
             // No other facts are written meanwhile.
             try self.check(self.factsState.withLock { self.syncFacts(&$0) }, "cannot sync the journal of")
             try self.check(self.table.markDurable(snapshot), "cannot write the journal of")
-            try self.check(self.journal.sync(), "cannot sync the journal of")
+            try self.syncJournal()
             guard isFirst else { return }
             try self.directory.sync()
             self.directorySynced.store(true, ordering: .relaxed)
@@ -232,14 +232,27 @@ final class DiskPartialFile: PartialFile {
         }
     }
 
-    /// Syncs the data; a failure is permanent and invalidates the journal's marks of written bytes.
+    /// Syncs the data; see ``synced(_:)``.
     func syncData(_ sync: () -> Int32) throws(StorageError) {
         try self.requireIntact()
+        try self.check(self.synced(sync), "cannot sync")
+    }
+
+    /// Syncs the journal; see ``synced(_:)``.
+    func syncJournal() throws(StorageError) {
+        try self.check(self.synced(self.journal.sync), "cannot sync the journal of")
+    }
+
+    /// Syncs the data or the journal; returns 0 or the error number.
+    ///
+    /// A failure is permanent: the kernel may have dropped what was written to either, while reads still show it. The
+    /// written bytes are distrusted, of the journal too: their facts may be among what was dropped.
+    private func synced(_ sync: () -> Int32) -> Int32 {
         let number = sync()
-        guard number != 0 else { return }
+        guard number != 0 else { return 0 }
         self.hasLostWrites.store(true, ordering: .releasing)
         self.distrustWrittenBytes()
-        try self.check(number, "cannot sync")
+        return number
     }
 
     /// Invalidates the journal's marks of written bytes: the next run believes the durable ones alone.

@@ -115,13 +115,21 @@ final class AppendSession: Sendable {
         if mustCheck, let upload { try self.area.markUnchecked(upload.name, from: nil) }
     }
 
+    /// Makes the content durable, so that it can be acknowledged; blocks.
+    ///
+    /// - Throws: ``UploadRefusal``; then the upload starts again.
+    func sync() throws(UploadRefusal) {
+        guard let upload = self.upload, let sink = self.sink else { return }
+        try self.area.sync(upload.name, sink.file)
+    }
+
     /// Discards the content of this request; blocks.
     func takeBack() {
         guard let sink = self.sink else { return }
         // If the truncation fails, unchecked content stays marked.
         guard sink.file.truncate(sink.start) == 0 else { return }
         self.area.budget.shrink(from: sink.offset, to: sink.start)
-        if sink.file.syncData() == 0 { try? self.accept() }
+        if (try? self.sync()) != nil { try? self.accept() }
     }
 
     /// Releases the upload; the content received so far is kept.

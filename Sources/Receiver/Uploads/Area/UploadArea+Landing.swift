@@ -51,8 +51,15 @@ extension UploadArea {
         return reservation
     }
 
-    /// Publishes a partial file: syncs it, renames it to its destination and syncs the directory; blocks.
+    /// Makes a received file durable; blocks.
+    func sync(_ file: OpenFile) throws(UploadRefusal) {
+        let number = file.sync()
+        guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
+    }
+
+    /// Publishes a partial file: renames it to its destination and syncs the directory; blocks.
     ///
+    /// - Precondition: The file was synced.
     /// - Parameters:
     ///   - part: The partial file's name in the area.
     ///   - file: The open partial file.
@@ -71,8 +78,6 @@ extension UploadArea {
         of upload: UploadName,
         from user: String?
     ) throws(UploadRefusal) -> LandedFile {
-        let number = file.sync()
-        guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
         let target = try self.makeDirectory(place.directory)
         let link = self.links?
             .prepare(

@@ -117,6 +117,29 @@ extension UploadArea {
         standing.isComplete ? self.links?.path(ofUpload: standing.upload.name) : nil
     }
 
+    /// Makes what was received of an upload durable, before that is acknowledged.
+    ///
+    /// - Throws: ``UploadRefusal``; then the upload has no bytes any more.
+    func sync(_ name: UploadName, _ file: OpenFile) throws(UploadRefusal) {
+        do throws(UploadRefusal) {
+            try self.sync(file)
+        } catch {
+            self.startAgain(name)
+            throw error
+        }
+    }
+
+    /// Empties an upload after a failed sync, or deletes it.
+    ///
+    /// The kernel may have dropped any bytes that were not durable, while reads still show them, and a later sync would
+    /// succeed without them (fsync(2)).
+    private func startAgain(_ name: UploadName) {
+        let size = self.status(name.part).map { Int64($0.st_size) } ?? 0
+        guard let file = try? self.openPart(name), file.truncate(0) == 0 else { return self.remove(name) }
+        self.budget.shrink(from: size, to: 0)
+        if file.sync() != 0 { self.remove(name) }
+    }
+
     /// Lands an upload and records its path; deletes it if it does not match the announced `Repr-Digest`.
     func complete(_ upload: ResumableUpload, _ file: OpenFile) throws(UploadRefusal) -> LandedFile {
         if let digest = upload.digest {
@@ -126,6 +149,7 @@ extension UploadArea {
                 throw UploadRefusal(400, "the content is not what Repr-Digest says; send it again")
             }
         }
+        try self.sync(upload.name, file)
         let landed = try self.land(
             upload.name.part,
             file,
@@ -180,9 +204,9 @@ extension UploadArea {
 
     private func cut(_ name: UploadName, to offset: Int64) throws(UploadRefusal) {
         let file = try self.openPart(name)
-        var number = file.truncate(offset)
-        if number == 0 { number = file.syncData() }
+        let number = file.truncate(offset)
         guard number == 0 else { throw UploadRefusal(number: number, "cutting the upload") }
+        try self.sync(name, file)
         try self.markUnchecked(name, from: nil)
     }
 

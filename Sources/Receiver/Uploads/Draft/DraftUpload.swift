@@ -116,8 +116,7 @@ final class DraftUpload: UploadFlow {
             }
             let offset = sink.offset
             guard self.isLast else {
-                let number = sink.file.syncData()
-                guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
+                try self.session.sync()
                 return self.incomplete(upload, offset)
             }
             if let length = upload.length, length != offset {

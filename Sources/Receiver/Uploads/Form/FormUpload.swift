@@ -126,6 +126,7 @@ final class FormUpload: UploadFlow {
             var landed: [LandedFile] = []
             for (index, file) in files.enumerated() {
                 let content = try self.area.openPart(file.part)
+                try self.area.sync(content)
                 let one = try self.area.land(
                     file.part.part,
                     content,

@@ -61,6 +61,7 @@ final class RawUpload: UploadFlow {
             for digest in self.expected where sink.digest(digest.algorithm) != digest.bytes {
                 throw UploadRefusal(400, "the content is not what \(digest.source) says; send it again")
             }
+            try self.area.sync(sink.file)
             let landed = try self.area.land(
                 self.name.part,
                 sink.file,

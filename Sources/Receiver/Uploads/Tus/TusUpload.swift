@@ -113,8 +113,7 @@ final class TusUpload: UploadFlow {
                 link = try self.session.area.complete(upload, sink.file).link
             } else {
                 // Only bytes on disk are acknowledged.
-                let number = sink.file.syncData()
-                guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
+                try self.session.sync()
             }
             var response = self.response(upload, sink.offset, isWhole: isWhole)
             if let link { response.fields.append(ShareLink.field, link) }
