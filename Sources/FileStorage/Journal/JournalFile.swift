@@ -91,7 +91,7 @@ final class JournalFile: Sendable {
         return withUnsafeTemporaryAllocation(byteCount: self.layout.factsCapacity, alignment: 1) { buffer in
             let count = self.descriptor.read(into: buffer, at: Int64(offset))
             guard count > 0 else { return count < 0 ? Int32(clamping: -count) : EIO }
-            return self.descriptor.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: Int64(offset))
+            return self.descriptor.write(UnsafeRawBufferPointer(buffer.part(0..<count)), at: Int64(offset))
         }
     }
 
