@@ -26,7 +26,8 @@ final class DiskPartialFile: PartialFile {
     private let directorySynced = Atomic<Bool>(false)
     /// Serializes checkpoints and commits; writes never take it.
     let blocking = Mutex<Void>(())
-    /// Whether a sync failed: the kernel reports that once; a later sync succeeds although bytes are lost (fsync(2)).
+    /// Whether a sync failed, or a write over facts: the kernel reports that once; a later sync succeeds although bytes are
+    /// lost (fsync(2)).
     private let hasLostWrites = Atomic<Bool>(false)
     /// The digests computed by a commit, kept for a retry under another name.
     let verified = Mutex<[DigestAlgorithm: [UInt8]]>([:])
@@ -88,7 +89,7 @@ final class DiskPartialFile: PartialFile {
                 state = FactsState(facts: facts, block: block, sequence: sequence, isDurable: false)
             } else if block == state.block {
                 // A part of the write may have destroyed the facts of the bytes that were written since.
-                self.distrustWrittenBytes()
+                self.lost()
             }
             return number
         }
@@ -225,10 +226,10 @@ final class DiskPartialFile: PartialFile {
         return true
     }
 
-    /// Throws if an earlier sync failed: then written bytes may be lost.
+    /// Throws if an earlier sync, or a write over facts, failed: then written bytes may be lost.
     func requireIntact() throws(StorageError) {
         guard !self.hasLostWrites.load(ordering: .acquiring) else {
-            throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed for", self.path)
+            throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier write or sync failed for", self.path)
         }
     }
 
@@ -249,10 +250,14 @@ final class DiskPartialFile: PartialFile {
     /// written bytes are distrusted, of the journal too: their facts may be among what was dropped.
     private func synced(_ sync: () -> Int32) -> Int32 {
         let number = sync()
-        guard number != 0 else { return 0 }
+        if number != 0 { self.lost() }
+        return number
+    }
+
+    /// Makes nothing durable any more: bytes or their facts may be gone.
+    private func lost() {
         self.hasLostWrites.store(true, ordering: .releasing)
         self.distrustWrittenBytes()
-        return number
     }
 
     /// Invalidates the journal's marks of written bytes: the next run believes the durable ones alone.

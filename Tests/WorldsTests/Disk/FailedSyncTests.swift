@@ -50,6 +50,32 @@ struct FailedSyncTests {
         }
     }
 
+    @Test("or after a write that has destroyed facts, nothing is made durable")
+    func destroyed() throws {
+        let disk = SimulatedDisk(seed: 1) { 1_795_000_000_000_000_000 }
+        disk.process = 1
+        try FileCalls.simulating(disk) {
+            let facts = ResourceFacts(url: "http://a.test/f", length: 3000, entityTag: "\"1\"")
+            let file = try DiskStore().createPartial(Self.target, facts: facts)
+            try file.checkpoint()
+            var later = file.facts
+            later.entityTag = "\"later\""
+            try file.update(facts: later)
+            try Self.write(file, 0..<1000)
+            disk.onCall = { $0.name == "pwrite" ? .short(20, then: ENOSPC) : .none }
+            var last = later
+            last.entityTag = "\"last\""
+            #expect(throws: StorageError.self) { try file.update(facts: last) }
+            disk.onCall = nil
+            #expect(throws: StorageError.self) { try file.checkpoint() }
+            file.keep()
+            disk.process = 2
+            let next = try DiskStore().openPartial(Self.target)
+            #expect(next.facts == facts)
+            #expect(next.initialExtents == [])
+        }
+    }
+
     @Test("the next process makes the facts durable before its bytes", arguments: 0..<40)
     func renewed(seed: UInt64) throws {
         let disk = SimulatedDisk(seed: seed) { 1_795_000_000_000_000_000 }
