@@ -9,7 +9,7 @@ import Martlet
 
 /// The screen: prints the downloads' states, rates and sizes.
 @MainActor
-final class DownloadScreen: @preconcurrency OfflineDownloadsObserver {
+final class DownloadScreen: @preconcurrency OfflineDownloads.Observer {
     private var printed: [String: Date] = [:]
 
     func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {
@@ -33,7 +33,7 @@ final class DownloadScreen: @preconcurrency OfflineDownloadsObserver {
 
 /// A row of the screen that shows one download, as long as it is visible.
 @MainActor
-final class DownloadRow: @preconcurrency OfflineDownloadObserver {
+final class DownloadRow: @preconcurrency OfflineDownload.Observer {
     let name: String
 
     init(_ download: OfflineDownload) {

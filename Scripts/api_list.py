@@ -9,6 +9,9 @@ import json
 import os
 import sys
 
+# What a reader of the documentation's first page has to look through.
+MOST_TYPES = {"Martlet": 40}
+
 
 def text(symbol):
     """The declaration in one line, as in the sources, without default values' texts."""
@@ -51,6 +54,7 @@ def main():
     heading = "# The public interface (Scripts/check-api), as the compiler of " + toolchain + " writes it"
     differs = broken = 0
     is_same = True
+    crowded = []
     for module in modules:
         path = os.path.join(record, module + ".txt")
         now = listed(graphs, module)
@@ -69,9 +73,15 @@ def main():
             print(f"+ {module}: {line}" + ("   (breaks sources)" if breaks(line) else ""))
         differs, broken = differs + len(removed) + len(added), broken + len(breaking)
         print(f"{module}: {types} public types and functions, {len(now)} declarations")
+        if types > MOST_TYPES.get(module, types):
+            crowded.append(f"{module} has {types} public types at its top level, more than {MOST_TYPES[module]}: make one of "
+                           "them internal, or a part of the type that it belongs to")
         if mode == "--accept":
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join([heading] + now) + "\n")
+    if crowded:
+        print("\n".join(f"api: {line}" for line in crowded))
+        return 1
     if mode == "--accept" or differs == 0:
         print(f"api: {differs} changes recorded" if differs else "api: as recorded")
         return 0

@@ -44,14 +44,14 @@ extension Destination {
     /// A file with this URL; see ``file(_:ifExists:)``.
     ///
     /// The task fails with `badDestination` for any other kind of URL.
-    public static func file(_ url: URL, ifExists existing: ExistingFileRule = .fail) -> Destination {
+    public static func file(_ url: URL, ifExists existing: Destination.ExistingFileRule = .fail) -> Destination {
         .file(url.filePath, ifExists: existing)
     }
 
     /// A file in the directory with this URL; see ``directory(_:ifExists:)``.
     ///
     /// The task fails with `badDestination` for any other kind of URL.
-    public static func directory(_ url: URL, ifExists existing: ExistingFileRule = .number) -> Destination {
+    public static func directory(_ url: URL, ifExists existing: Destination.ExistingFileRule = .number) -> Destination {
         .directory(url.filePath, ifExists: existing)
     }
 }

@@ -22,7 +22,7 @@ extension DownloadedFile {
     ///   - url: The new file URL; its directory must exist.
     ///   - existing: The rule if it exists: `fail`, or `overwrite`.
     /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file is then at its old path.
-    public func move(to url: URL, ifExists existing: ExistingFileRule = .fail) throws(TransferError) {
+    public func move(to url: URL, ifExists existing: Destination.ExistingFileRule = .fail) throws(TransferError) {
         try self.move(to: url.filePath, ifExists: existing)
     }
 }

@@ -29,7 +29,7 @@ extension SessionConfiguration {
     }
 }
 
-extension ProxyChoice {
+extension SessionConfiguration.ProxyChoice {
     /// One proxy for all hosts except some; see ``server(_:except:)``.
     ///
     /// - Parameters:
@@ -37,7 +37,7 @@ extension ProxyChoice {
     ///   - hosts: The hosts that are connected to directly, separated by commas.
     /// - Returns: The choice.
     /// - Throws: ``TransferError`` with `badConfiguration`.
-    public static func server(_ url: URL, except hosts: String = "") throws(TransferError) -> ProxyChoice {
+    public static func server(_ url: URL, except hosts: String = "") throws(TransferError) -> SessionConfiguration.ProxyChoice {
         try .server(url.absoluteString, except: hosts)
     }
 }
@@ -101,7 +101,7 @@ extension OfflineDownloads {
         configuration: SessionConfiguration = .default,
         finishedLimit: Int = 1000,
         keepsSecrets: Bool = false,
-        observer: (any OfflineDownloadsObserver)? = nil,
+        observer: (any OfflineDownloads.Observer)? = nil,
         on context: CallbackContext = .anyThread
     ) throws(TransferError) {
         try self.init(

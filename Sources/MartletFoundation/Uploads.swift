@@ -25,7 +25,7 @@ extension UploadBody {
     }
 }
 
-extension FormPart {
+extension UploadBody.Part {
     /// A file.
     ///
     /// - Parameters:
@@ -39,7 +39,7 @@ extension FormPart {
         _ url: URL,
         fileName: String? = nil,
         type: String = "application/octet-stream"
-    ) -> FormPart { .file(name, url.filePath, fileName: fileName, type: type) }
+    ) -> UploadBody.Part { .file(name, url.filePath, fileName: fileName, type: type) }
 
     /// Bytes in memory, as a file.
     ///
@@ -54,7 +54,7 @@ extension FormPart {
         _ data: Data,
         fileName: String,
         type: String = "application/octet-stream"
-    ) -> FormPart { .bytes(name, Array(data), fileName: fileName, type: type) }
+    ) -> UploadBody.Part { .bytes(name, Array(data), fileName: fileName, type: type) }
 }
 
 extension UploadResumeData {

@@ -58,7 +58,7 @@ enum Background {
         // end
     }
 
-    static func list(_ screen: any OfflineDownloadsObserver) throws {
+    static func list(_ screen: any OfflineDownloads.Observer) throws {
         // snippet: background-list
         let list = try OfflineDownloads(
             list: "/var/lib/reader/downloads.json",

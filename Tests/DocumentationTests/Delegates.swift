@@ -81,7 +81,7 @@ enum Delegates {
         func task(
             _ task: TransferTask,
             didReceive response: TransferResponse,
-            decide: @escaping @Sendable (ResponseDecision) -> Void
+            decide: @escaping @Sendable (TransferResponse.Decision) -> Void
         ) {
             let isLarge = (response.expectedLength ?? 0) > 1 << 20
             decide(isLarge ? .becomeDownload(to: .directory("downloads")) : .allow)
@@ -94,7 +94,7 @@ enum Delegates {
         func task(
             _ task: TransferTask,
             willFollow redirect: Redirect,
-            decide: @escaping @Sendable (RedirectDecision) -> Void
+            decide: @escaping @Sendable (Redirect.Decision) -> Void
         ) {
             decide(redirect.isToAnotherOrigin ? .refuse : .follow)
         }
@@ -106,7 +106,7 @@ enum Delegates {
         func task(
             _ task: TransferTask,
             didReceive challenge: Challenge,
-            decide: @escaping @Sendable (ChallengeDecision) -> Void
+            decide: @escaping @Sendable (Challenge.Decision) -> Void
         ) {
             guard challenge.refusals == 0 else { return decide(.useDefault) }
             Task {

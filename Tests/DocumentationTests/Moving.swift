@@ -201,7 +201,7 @@ enum Moving {
             func task(
                 _ task: TransferTask,
                 didReceive challenge: Challenge,
-                decide: @escaping @Sendable (ChallengeDecision) -> Void
+                decide: @escaping @Sendable (Challenge.Decision) -> Void
             ) {
                 guard challenge.refusals == 0 else { return decide(.useDefault) }
                 decide(.use(.password(user: "anna", password: "secret"), remember: .session))

@@ -38,7 +38,7 @@ enum MovingFromConnections {
             func task(
                 _ task: TransferTask,
                 didReceive response: TransferResponse,
-                decide: @escaping @Sendable (ResponseDecision) -> Void
+                decide: @escaping @Sendable (TransferResponse.Decision) -> Void
             ) {
                 decide(response.mediaType == "text/csv" ? .allow : .cancel)
             }

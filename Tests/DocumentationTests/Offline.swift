@@ -4,7 +4,7 @@ import Martlet
 enum Offline {
     // snippet: offline-observer
     @MainActor
-    final class Screen: @preconcurrency OfflineDownloadsObserver {
+    final class Screen: @preconcurrency OfflineDownloads.Observer {
         private(set) var lines: [String: String] = [:]
 
         func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {
@@ -50,7 +50,7 @@ enum Offline {
     static func addMany(_ list: OfflineDownloads, _ chapters: [(title: String, url: String)]) throws {
         // snippet: offline-batch
         let requests = try chapters.map { chapter in
-            try OfflineDownloadRequest(chapter.url, userInfo: ["title": chapter.title])
+            try OfflineDownload.Request(chapter.url, userInfo: ["title": chapter.title])
         }
         for download in try list.add(contentsOf: requests) { print(download.name, download.state) }
         // end
@@ -69,7 +69,7 @@ enum Offline {
     }
 
     // snippet: offline-row
-    final class Row: OfflineDownloadObserver {
+    final class Row: OfflineDownload.Observer {
         init(_ download: OfflineDownload) { download.addObserver(self, on: .main) }
 
         func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {

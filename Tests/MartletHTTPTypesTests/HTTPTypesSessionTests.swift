@@ -129,7 +129,7 @@ private final class ResponseCounter: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         self.count.value.withLock { $0 += 1 }
         decide(.allow)

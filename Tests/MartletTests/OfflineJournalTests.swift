@@ -142,7 +142,7 @@ struct OfflineJournalTests {
         var list = try stage.open()
         let items = try (0..<3)
             .map {
-                try OfflineDownloadRequest(stage.server.text("film.bin"), name: "\($0).bin", userInfo: ["n": "\($0)"])
+                try OfflineDownload.Request(stage.server.text("film.bin"), name: "\($0).bin", userInfo: ["n": "\($0)"])
             }
         let added = try list.add(contentsOf: items)
         #expect(added == list.downloads && added.map(\.name) == ["0.bin", "1.bin", "2.bin"])

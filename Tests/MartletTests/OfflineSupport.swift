@@ -101,7 +101,7 @@ struct OfflineStage: Sendable {
 }
 
 /// Records the events of a list, and waits for them.
-final class OfflineWatcher: OfflineDownloadsObserver {
+final class OfflineWatcher: OfflineDownloads.Observer {
     struct Log {
         var states: [String: [OfflineDownload.State]] = [:]
         var written: [String: Int64] = [:]

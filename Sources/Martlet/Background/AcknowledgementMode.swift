@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// When the events of a background session count as handled, so that the daemon may delete them.
-public enum AcknowledgementMode: Sendable, Hashable {
-    /// When the delegate methods and completion handlers called for them have returned.
-    case automatically
-    /// When the program calls ``TransferSession/acknowledge(upTo:)``.
-    case manually
+extension SessionConfiguration {
+    /// When the events of a background session count as handled, so that the daemon may delete them.
+    public enum AcknowledgementMode: Sendable, Hashable {
+        /// When the delegate methods and completion handlers called for them have returned.
+        case automatically
+        /// When the program calls ``TransferSession/acknowledge(upTo:)``.
+        case manually
+    }
 }
 
 /// The identity and directory of a background session.

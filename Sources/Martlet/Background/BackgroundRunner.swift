@@ -86,7 +86,7 @@ final class BackgroundRunner: TransferRunner {
     let instance: String
     let place: StateDirectory
     let patience: Duration
-    let mode: AcknowledgementMode
+    let mode: SessionConfiguration.AcknowledgementMode
     let daemonPath: String?
     let logger: Logger?
     let state: Mutex<State>

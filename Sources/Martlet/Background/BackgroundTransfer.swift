@@ -144,7 +144,7 @@ enum BackgroundTransfer {
     /// The destination of an existing transfer.
     static func place(_ record: TransferRecord, isTemporary: Bool) -> (Destination, DownloadPlace) {
         let rule =
-            ExistingFileRule.allCases.first { $0.engineRule.rawValue == record.options[.ifExists] }
+            Destination.ExistingFileRule.allCases.first { $0.engineRule.rawValue == record.options[.ifExists] }
             ?? (record.options[.out] == nil ? .number : .fail)
         let place = DownloadPlace(
             directory: record.directory,

@@ -5,7 +5,7 @@ internal import HTTPTransport
 
 internal import Platform
 
-extension CookieAcceptance {
+extension SessionConfiguration.CookieAcceptance {
     var name: String {
         switch self {
         case .always: "always"
@@ -103,7 +103,7 @@ extension Credentials {
     }
 }
 
-extension ProxyChoice {
+extension SessionConfiguration.ProxyChoice {
     /// The choice as an object; settings of the environment are resolved.
     var json: JSON {
         let settings: ProxySettings =

@@ -61,7 +61,9 @@ extension SessionConfiguration {
             self.cookies = storage
         }
         if let name = try fields.string("cookieAcceptance") {
-            guard let acceptance = CookieAcceptance(name: name) else { throw fields.wrong("cookieAcceptance") }
+            guard let acceptance = SessionConfiguration.CookieAcceptance(name: name) else {
+                throw fields.wrong("cookieAcceptance")
+            }
             self.cookieAcceptance = acceptance
         }
         if let credentials = json["credentials"], !credentials.isNull {
@@ -69,7 +71,7 @@ extension SessionConfiguration {
         }
         try self.readLimits(fields)
         if let tls = json["tls"], !tls.isNull { self.tls = try TLSOptions(json: tls) }
-        self.proxy = try ProxyChoice(json: json["proxy"] ?? .null)
+        self.proxy = try SessionConfiguration.ProxyChoice(json: json["proxy"] ?? .null)
         if let discretion = json["discretion"], !discretion.isNull {
             self.discretion = try Discretion(json: discretion)
         }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The decision about a response.
-public enum ResponseDecision: Sendable, Hashable {
-    /// Receive the body.
-    case allow
-    /// End the task as cancelled.
-    case cancel
-    /// Receive a data task's body into a file: the transfer continues as a ``DownloadTask``.
-    ///
-    /// For a download task this equals `allow`.
-    case becomeDownload(to: Destination)
+extension TransferResponse {
+    /// The decision about a response.
+    public enum Decision: Sendable, Hashable {
+        /// Receive the body.
+        case allow
+        /// End the task as cancelled.
+        case cancel
+        /// Receive a data task's body into a file: the transfer continues as a ``DownloadTask``.
+        ///
+        /// For a download task this equals `allow`.
+        case becomeDownload(to: Destination)
+    }
 }
 
 /// A redirect that is about to be followed.
@@ -24,14 +26,16 @@ public struct Redirect: Sendable {
     public var isToAnotherOrigin: Bool { self.response.url.origin != self.url.origin }
 }
 
-/// The decision about a redirect.
-public enum RedirectDecision: Sendable, Hashable {
-    /// Follow the redirect.
-    case follow
-    /// Use the redirect as the response: a data task receives its body, a download fails with its status.
-    case refuse
-    /// End the task as cancelled.
-    case cancel
+extension Redirect {
+    /// The decision about a redirect.
+    public enum Decision: Sendable, Hashable {
+        /// Follow the redirect.
+        case follow
+        /// Use the redirect as the response: a data task receives its body, a download fails with its status.
+        case refuse
+        /// End the task as cancelled.
+        case cancel
+    }
 }
 
 /// A server's request for credentials.
@@ -48,20 +52,24 @@ public struct Challenge: Sendable {
     public let response: TransferResponse
 }
 
-/// The decision about a challenge.
-public enum ChallengeDecision: Sendable {
-    /// Repeat the request with these credentials.
-    case use(Credential, remember: CredentialPersistence = .session)
-    /// Leave the decision to the next delegate; after the last one, fail with the response's status.
-    case useDefault
-    /// End the task as cancelled.
-    case cancel
+extension Challenge {
+    /// The decision about a challenge.
+    public enum Decision: Sendable {
+        /// Repeat the request with these credentials.
+        case use(Credential, remember: Persistence = .session)
+        /// Leave the decision to the next delegate; after the last one, fail with the response's status.
+        case useDefault
+        /// End the task as cancelled.
+        case cancel
+    }
 }
 
-/// How long credentials are kept after a server has accepted them.
-public enum CredentialPersistence: Sendable, Hashable {
-    /// For this task.
-    case task
-    /// For all tasks of the session, in the same protection space.
-    case session
+extension Challenge {
+    /// How long credentials are kept after a server has accepted them.
+    public enum Persistence: Sendable, Hashable {
+        /// For this task.
+        case task
+        /// For all tasks of the session, in the same protection space.
+        case session
+    }
 }

@@ -25,7 +25,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     )
 
     /// A download continues with bytes that are already present: from resume data, from an earlier run of the program,
@@ -66,7 +66,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
-        decide: @escaping @Sendable (RedirectDecision) -> Void
+        decide: @escaping @Sendable (Redirect.Decision) -> Void
     )
 
     /// The server requires credentials, and the session has none that the server has not refused.
@@ -78,7 +78,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     func task(
         _ task: TransferTask,
         didReceive challenge: Challenge,
-        decide: @escaping @Sendable (ChallengeDecision) -> Void
+        decide: @escaping @Sendable (Challenge.Decision) -> Void
     )
 
     /// A data task continues as a download task by a delegate's decision; this is the data task's end.
@@ -117,7 +117,7 @@ extension TransferDelegate {
     public func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) { decide(.allow) }
 
     /// Does nothing.
@@ -136,14 +136,14 @@ extension TransferDelegate {
     public func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
-        decide: @escaping @Sendable (RedirectDecision) -> Void
+        decide: @escaping @Sendable (Redirect.Decision) -> Void
     ) { decide(.follow) }
 
     /// Fails with the response's status.
     public func task(
         _ task: TransferTask,
         didReceive challenge: Challenge,
-        decide: @escaping @Sendable (ChallengeDecision) -> Void
+        decide: @escaping @Sendable (Challenge.Decision) -> Void
     ) { decide(.useDefault) }
 
     /// Does nothing.

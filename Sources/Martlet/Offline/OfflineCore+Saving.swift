@@ -12,7 +12,7 @@ extension OfflineCore {
     /// Adds and starts downloads, all or none.
     ///
     /// - Throws: ``TransferError`` with `badRequest`; `noSpace` or `file` if the list cannot be written; `invalidated`.
-    func add(_ requests: [OfflineDownloadRequest]) throws(TransferError) -> [OfflineDownload] {
+    func add(_ requests: [OfflineDownload.Request]) throws(TransferError) -> [OfflineDownload] {
         for request in requests { try Self.check(request.request) }
         let result: Result<[OfflineRecord], TransferError> = self.writer.withLock { file in
             guard !self.state.withLock({ $0.isClosing }) else { return .failure(Self.isClosedError) }

@@ -57,7 +57,7 @@ extension OfflineCore {
         let target = self.target(name)
         // An existing file may be this download's, complete, from a run that was killed before it recorded that; the
         // server decides.
-        var rule = ExistingFileRule.fail
+        var rule = Destination.ExistingFileRule.fail
         do throws(StorageError) {
             let survey = try self.session.store.survey(target)
             if survey.existing != nil, case .none = survey.partial { rule = .keepIfSame }

@@ -52,7 +52,7 @@ final class OfflineCore: Sendable {
     let directory: String
     let state = Mutex(State())
     let session: TransferSession
-    let observers = DelegateList<any OfflineDownloadsObserver>()
+    let observers = DelegateList<any OfflineDownloads.Observer>()
     /// The list on disk; the lock makes writes serial.
     let writer: Mutex<OfflineListFile>
     let finishedLimit: Int
@@ -180,7 +180,7 @@ final class OfflineCore: Sendable {
     }
 
     /// Notifies the observers of a download; called under the lock, which keeps the order.
-    func tell(_ entry: OfflineEntry, _ call: @escaping @Sendable (any OfflineDownloadObserver) -> Void) {
+    func tell(_ entry: OfflineEntry, _ call: @escaping @Sendable (any OfflineDownload.Observer) -> Void) {
         let own = entry.observers
         self.notices.put {
             for member in self.observers.current { member.tell { call($0) } }
@@ -188,7 +188,7 @@ final class OfflineCore: Sendable {
         }
     }
 
-    func tellList(_ tell: @escaping @Sendable (OfflineDownloads, any OfflineDownloadsObserver) -> Void) {
+    func tellList(_ tell: @escaping @Sendable (OfflineDownloads, any OfflineDownloads.Observer) -> Void) {
         self.notices.put {
             guard let list = self.facade.withLock({ $0.list }) else { return }
             for member in self.observers.current { member.tell { tell(list, $0) } }

@@ -176,13 +176,13 @@ public struct OfflineDownload: Sendable, Identifiable {
     /// - Parameters:
     ///   - observer: The observer, referenced weakly.
     ///   - context: The context in which it is called.
-    public func addObserver(_ observer: any OfflineDownloadObserver, on context: CallbackContext = .anyThread) {
+    public func addObserver(_ observer: any OfflineDownload.Observer, on context: CallbackContext = .anyThread) {
         let observers = self.read { $0.observers }
         observers?.add(ObjectIdentifier(observer), on: context) { [weak observer] in observer }
     }
 
     /// Removes an observer; a call in progress is completed.
-    public func removeObserver(_ observer: any OfflineDownloadObserver) {
+    public func removeObserver(_ observer: any OfflineDownload.Observer) {
         self.read { $0.observers }?.remove(ObjectIdentifier(observer))
     }
 }

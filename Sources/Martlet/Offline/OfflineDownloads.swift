@@ -53,7 +53,7 @@ public final class OfflineDownloads: Sendable {
         configuration: SessionConfiguration = .default,
         finishedLimit: Int = 1000,
         keepsSecrets: Bool = false,
-        observer: (any OfflineDownloadsObserver)? = nil,
+        observer: (any OfflineDownloads.Observer)? = nil,
         on context: CallbackContext = .anyThread
     ) throws(TransferError) {
         self.core = try OfflineCore(
@@ -148,7 +148,7 @@ public final class OfflineDownloads: Sendable {
         userInfo: [String: String] = [:],
         keepsOverRestarts: Bool = true
     ) throws(TransferError) -> OfflineDownload {
-        let item = try OfflineDownloadRequest(
+        let item = try OfflineDownload.Request(
             request,
             name: name,
             userInfo: userInfo,
@@ -167,7 +167,7 @@ public final class OfflineDownloads: Sendable {
     ///   `invalidated` if the list is closed.
     @discardableResult
     public func add(
-        contentsOf requests: some Sequence<OfflineDownloadRequest>
+        contentsOf requests: some Sequence<OfflineDownload.Request>
     ) throws(TransferError) -> [OfflineDownload] { try self.core.add(Array(requests)) }
 
     /// Adds and starts a download of each URL or request, all or none, with one write.
@@ -180,8 +180,8 @@ public final class OfflineDownloads: Sendable {
     public func add(contentsOf requests: some Sequence<some RequestConvertible>) throws(TransferError)
         -> [OfflineDownload]
     {
-        var items: [OfflineDownloadRequest] = []
-        for request in requests { items.append(try OfflineDownloadRequest(request)) }
+        var items: [OfflineDownload.Request] = []
+        for request in requests { items.append(try OfflineDownload.Request(request)) }
         return try self.core.add(items)
     }
 
@@ -224,12 +224,12 @@ public final class OfflineDownloads: Sendable {
     /// - Parameters:
     ///   - observer: The observer, referenced weakly.
     ///   - context: The context in which it is called.
-    public func addObserver(_ observer: any OfflineDownloadsObserver, on context: CallbackContext = .anyThread) {
+    public func addObserver(_ observer: any OfflineDownloads.Observer, on context: CallbackContext = .anyThread) {
         self.core.observers.add(ObjectIdentifier(observer), on: context) { [weak observer] in observer }
     }
 
     /// Removes an observer; a call in progress is completed.
-    public func removeObserver(_ observer: any OfflineDownloadsObserver) {
+    public func removeObserver(_ observer: any OfflineDownloads.Observer) {
         self.core.observers.remove(ObjectIdentifier(observer))
     }
 }

@@ -30,7 +30,7 @@ struct OfflineEntry: Sendable {
     var deletesFile = false
     var work = Work.none
     var meter = RateMeter()
-    let observers = DelegateList<any OfflineDownloadObserver>()
+    let observers = DelegateList<any OfflineDownload.Observer>()
 
     init(_ record: OfflineRecord, _ request: TransferRequest) {
         self.record = record

@@ -12,7 +12,7 @@ internal import TransferEngine
 package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
     private let keeper: (any ForeignCookies)?
-    private let acceptance: CookieAcceptance
+    private let acceptance: SessionConfiguration.CookieAcceptance
     private let authenticator: Authenticator
     private let logger: Logger?
     private let hasAdapter: Bool
@@ -159,7 +159,7 @@ package final class SessionPolicy: TransferPolicy {
     }
 
     private func apply(
-        _ decision: ResponseDecision,
+        _ decision: TransferResponse.Decision,
         _ task: TransferTask,
         _ request: RequestFacts,
         _ later: @escaping @Sendable (PolicyDecision) -> Void
@@ -231,11 +231,11 @@ struct ResponseInquiry: Sendable {
         case ask
         /// The delegates were called and have not decided yet.
         case pending
-        case decided(ResponseDecision)
+        case decided(TransferResponse.Decision)
     }
 
     private var isAsked = false
-    private var decision: ResponseDecision?
+    private var decision: TransferResponse.Decision?
     private var later: (@Sendable (PolicyDecision) -> Void)?
 
     /// The engine requests a decision; `later` replaces the closure of an earlier response.
@@ -251,7 +251,7 @@ struct ResponseInquiry: Sendable {
     /// The delegates have decided.
     ///
     /// - Returns: The closure of the newest response.
-    mutating func decided(_ decision: ResponseDecision) -> (@Sendable (PolicyDecision) -> Void)? {
+    mutating func decided(_ decision: TransferResponse.Decision) -> (@Sendable (PolicyDecision) -> Void)? {
         self.decision = decision
         defer { self.later = nil }
         return self.later

@@ -41,7 +41,7 @@ public struct UploadBody: Sendable {
     }
 
     /// A form in the browsers' encoding (`multipart/form-data`, RFC 7578); files are read as they are sent.
-    public static func form(_ parts: [FormPart]) -> UploadBody {
+    public static func form(_ parts: [UploadBody.Part]) -> UploadBody {
         var random = SystemRandomNumberGenerator()
         let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
         var content: [UploadContent.Part] = []
@@ -65,51 +65,53 @@ public struct UploadBody: Sendable {
     private static let octets = "application/octet-stream"
 }
 
-/// One part of a form.
-public struct FormPart: Sendable {
-    let name: String
-    let fileName: String?
-    let type: String?
-    let content: UploadContent.Part
+extension UploadBody {
+    /// One part of a form.
+    public struct Part: Sendable {
+        let name: String
+        let fileName: String?
+        let type: String?
+        let content: UploadContent.Part
 
-    /// A text field.
-    public static func field(_ name: String, _ value: String) -> FormPart {
-        FormPart(name: name, fileName: nil, type: nil, content: .bytes(Array(value.utf8)))
-    }
+        /// A text field.
+        public static func field(_ name: String, _ value: String) -> UploadBody.Part {
+            UploadBody.Part(name: name, fileName: nil, type: nil, content: .bytes(Array(value.utf8)))
+        }
 
-    /// A file.
-    ///
-    /// - Parameters:
-    ///   - name: The field's name.
-    ///   - path: The file's path.
-    ///   - fileName: The file name sent to the server; by default the path's last component.
-    ///   - type: The media type.
-    /// - Returns: The part.
-    public static func file(
-        _ name: String,
-        _ path: String,
-        fileName: String? = nil,
-        type: String = "application/octet-stream"
-    ) -> FormPart {
-        let last = path.split(separator: "/").last.map(String.init)
-        return FormPart(name: name, fileName: fileName ?? last ?? "file", type: type, content: .file(path))
-    }
+        /// A file.
+        ///
+        /// - Parameters:
+        ///   - name: The field's name.
+        ///   - path: The file's path.
+        ///   - fileName: The file name sent to the server; by default the path's last component.
+        ///   - type: The media type.
+        /// - Returns: The part.
+        public static func file(
+            _ name: String,
+            _ path: String,
+            fileName: String? = nil,
+            type: String = "application/octet-stream"
+        ) -> UploadBody.Part {
+            let last = path.split(separator: "/").last.map(String.init)
+            return UploadBody.Part(name: name, fileName: fileName ?? last ?? "file", type: type, content: .file(path))
+        }
 
-    /// Bytes in memory, as a file.
-    ///
-    /// - Parameters:
-    ///   - name: The field's name.
-    ///   - bytes: The content.
-    ///   - fileName: The file name sent to the server.
-    ///   - type: The media type.
-    /// - Returns: The part.
-    public static func bytes(
-        _ name: String,
-        _ bytes: [UInt8],
-        fileName: String,
-        type: String = "application/octet-stream"
-    ) -> FormPart {
-        FormPart(name: name, fileName: fileName, type: type, content: .bytes(bytes))
+        /// Bytes in memory, as a file.
+        ///
+        /// - Parameters:
+        ///   - name: The field's name.
+        ///   - bytes: The content.
+        ///   - fileName: The file name sent to the server.
+        ///   - type: The media type.
+        /// - Returns: The part.
+        public static func bytes(
+            _ name: String,
+            _ bytes: [UInt8],
+            fileName: String,
+            type: String = "application/octet-stream"
+        ) -> UploadBody.Part {
+            UploadBody.Part(name: name, fileName: fileName, type: type, content: .bytes(bytes))
+        }
     }
 }
 

@@ -24,7 +24,7 @@ public final class DownloadedFile: Sendable {
     public let size: Int64
     /// Whether the server reported that the caller's copy is current (304); then nothing was written.
     public let isNotModified: Bool
-    /// Whether the file existed and equals the server's, as checked by ``ExistingFileRule/keepIfSame``.
+    /// Whether the file existed and equals the server's, as checked by ``Destination/ExistingFileRule/keepIfSame``.
     public let alreadyExisted: Bool
 
     private let place: Mutex<Place>
@@ -75,7 +75,7 @@ public final class DownloadedFile: Sendable {
     ///   - path: The new path; its directory must exist.
     ///   - existing: The rule if the path exists: `fail`, or `overwrite`.
     /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file is then at its old path.
-    public func move(to path: String, ifExists existing: ExistingFileRule = .fail) throws(TransferError) {
+    public func move(to path: String, ifExists existing: Destination.ExistingFileRule = .fail) throws(TransferError) {
         // Of two concurrent moves only one may succeed.
         let (error, hold): (StorageError?, EventHold?) = self.place.withLock { place in
             do throws(StorageError) {

@@ -131,7 +131,7 @@ public struct ResumeData: Sendable, Hashable {
         DownloadPlace(
             directory: self.contents.directory,
             name: self.contents.name,
-            rule: ExistingFileRule(rawValue: self.contents.rule) ?? .fail,
+            rule: Destination.ExistingFileRule(rawValue: self.contents.rule) ?? .fail,
             isTemporary: self.contents.isTemporary
         )
     }

@@ -105,7 +105,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         let body: [UInt8]
         let status: Int?
         let resumeData: ResumeData?
-        let networkFailure: NetworkFailure?
+        let networkFailure: TransferError.NetworkFailure?
 
         init(
             _ code: Code,
@@ -116,7 +116,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             body: [UInt8],
             status: Int?,
             resumeData: ResumeData?,
-            networkFailure: NetworkFailure?
+            networkFailure: TransferError.NetworkFailure?
         ) {
             self.code = code
             self.message = message
@@ -135,7 +135,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public var code: Code { self.contents.code }
     /// The precise failure if the code is ``Code/network`` or ``Code/certificate``, otherwise `nil`.
-    public var networkFailure: NetworkFailure? { self.contents.networkFailure }
+    public var networkFailure: TransferError.NetworkFailure? { self.contents.networkFailure }
     /// What failed, and where.
     public var message: String { self.contents.message }
     /// How to fix it; may be empty.
@@ -165,7 +165,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         remedy: String = "",
         isRetryable: Bool = false,
         status: Int? = nil,
-        networkFailure: NetworkFailure? = nil
+        networkFailure: TransferError.NetworkFailure? = nil
     ) {
         // An earlier version stored certificate failures as those of the network.
         let isCertificate = code == .network && networkFailure?.isCertificate == true
@@ -195,7 +195,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             body: failure.response?.prefix ?? [],
             status: failure.status,
             resumeData: nil,
-            networkFailure: code == .network || code == .certificate ? NetworkFailure(of: failure.code) : nil
+            networkFailure: code == .network || code == .certificate
+                ? TransferError.NetworkFailure(of: failure.code) : nil
         )
     }
 

@@ -33,7 +33,7 @@ public struct SessionConfiguration: Sendable {
     package var foreignCookies: (any ForeignCookies)?
 
     /// The cookies of responses that are stored.
-    public var cookieAcceptance = CookieAcceptance.always
+    public var cookieAcceptance = SessionConfiguration.CookieAcceptance.always
 
     /// The credentials for servers that require authentication.
     public var credentials = Credentials()
@@ -95,7 +95,7 @@ public struct SessionConfiguration: Sendable {
     public var outageTimeout: Duration?
 
     /// The failures that are retried, and the number of retries.
-    public var retries = RetryPolicy()
+    public var retries = SessionConfiguration.RetryPolicy()
 
     // MARK: Network
 
@@ -103,7 +103,7 @@ public struct SessionConfiguration: Sendable {
     public var tls = TLSOptions()
 
     /// The proxies.
-    public var proxy = ProxyChoice.environment
+    public var proxy = SessionConfiguration.ProxyChoice.environment
 
     /// The maximum number of redirects that are followed.
     public var maximumRedirects = 20
@@ -142,7 +142,7 @@ public struct SessionConfiguration: Sendable {
     public var notifications: Set<TransferNotification> = []
 
     /// When the events of a background session count as handled.
-    public var acknowledgesEvents = AcknowledgementMode.automatically
+    public var acknowledgesEvents = SessionConfiguration.AcknowledgementMode.automatically
 
     /// The path of the executable `martlet`, which contains the daemon of background sessions.
     ///
@@ -180,54 +180,62 @@ public struct SessionConfiguration: Sendable {
     init() {}
 }
 
-/// The cookies of responses that are stored.
-public enum CookieAcceptance: Sendable, Hashable {
-    /// All that RFC 6265bis allows.
-    case always
-    /// Cookies of the host that the task requested first, not of hosts that it was redirected to.
-    case onlyFromFirstHost
-    /// None; stored cookies are still sent.
-    case never
+extension SessionConfiguration {
+    /// The cookies of responses that are stored.
+    public enum CookieAcceptance: Sendable, Hashable {
+        /// All that RFC 6265bis allows.
+        case always
+        /// Cookies of the host that the task requested first, not of hosts that it was redirected to.
+        case onlyFromFirstHost
+        /// None; stored cookies are still sent.
+        case never
+    }
 }
 
-/// The failures that are retried, and the number of retries.
-public struct RetryPolicy: Sendable, Hashable {
-    /// The maximum number of consecutive retries without progress; bytes that are kept and resumed from reset the
-    /// count.
-    public var attempts = 3
-    /// The statuses that are retried.
-    public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+extension SessionConfiguration {
+    /// The failures that are retried, and the number of retries.
+    public struct RetryPolicy: Sendable, Hashable {
+        /// The maximum number of consecutive retries without progress; bytes that are kept and resumed from reset the
+        /// count.
+        public var attempts = 3
+        /// The statuses that are retried.
+        public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
-    /// No retries.
-    public static let none = RetryPolicy(attempts: 0)
+        /// No retries.
+        public static let none = SessionConfiguration.RetryPolicy(attempts: 0)
 
-    /// Creates a policy.
-    ///
-    /// - Parameter attempts: The number of retries.
-    public init(attempts: Int = 3) { self.attempts = max(0, attempts) }
+        /// Creates a policy.
+        ///
+        /// - Parameter attempts: The number of retries.
+        public init(attempts: Int = 3) { self.attempts = max(0, attempts) }
+    }
 }
 
-/// The source of the proxy settings.
-public enum ProxyChoice: Sendable, Hashable {
-    /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is created.
-    case environment
-    /// No proxy.
-    case none
-    /// Explicit settings.
-    case custom(ProxySettings)
+extension SessionConfiguration {
+    /// The source of the proxy settings.
+    public enum ProxyChoice: Sendable, Hashable {
+        /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is created.
+        case environment
+        /// No proxy.
+        case none
+        /// Explicit settings.
+        case custom(ProxySettings)
 
-    /// One proxy for all hosts except some.
-    ///
-    /// - Parameters:
-    ///   - url: The proxy, as `http://user:password@host:port`.
-    ///   - hosts: The hosts that are connected to directly, separated by commas as in `no_proxy`.
-    /// - Returns: The choice.
-    /// - Throws: ``TransferError`` with `badConfiguration` if the URL does not name a proxy that Martlet supports.
-    public static func server(_ url: String, except hosts: String = "") throws(TransferError) -> ProxyChoice {
-        do {
-            return .custom(ProxySettings(try ProxyServer(url), exceptions: ProxyExceptions(hosts)))
-        } catch {
-            throw TransferError(.badConfiguration, error.message)
+        /// One proxy for all hosts except some.
+        ///
+        /// - Parameters:
+        ///   - url: The proxy, as `http://user:password@host:port`.
+        ///   - hosts: The hosts that are connected to directly, separated by commas as in `no_proxy`.
+        /// - Returns: The choice.
+        /// - Throws: ``TransferError`` with `badConfiguration` if the URL does not name a proxy that Martlet supports.
+        public static func server(_ url: String, except hosts: String = "") throws(TransferError)
+            -> SessionConfiguration.ProxyChoice
+        {
+            do {
+                return .custom(ProxySettings(try ProxyServer(url), exceptions: ProxyExceptions(hosts)))
+            } catch {
+                throw TransferError(.badConfiguration, error.message)
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
 struct DownloadPlace: Sendable {
     var directory: String
     var name: String?
-    var rule: ExistingFileRule
+    var rule: Destination.ExistingFileRule
     var isTemporary: Bool
 
     var diversion: Diversion {

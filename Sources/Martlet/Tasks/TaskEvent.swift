@@ -18,15 +18,17 @@ public enum TaskEvent: Sendable {
     /// An attempt failed; the task waits for the next one.
     case waiting(WaitReason)
     /// The task succeeded.
-    case finished(TaskOutput)
+    case finished(TransferTask.Output)
     /// The task failed or was cancelled.
     case failed(TransferError)
 }
 
-/// The result of a task.
-public enum TaskOutput: Sendable {
-    /// The result of a data task, or the response to an upload.
-    case data(DataResponse)
-    /// The result of a download task.
-    case file(DownloadedFile)
+extension TransferTask {
+    /// The result of a task.
+    public enum Output: Sendable {
+        /// The result of a data task, or the response to an upload.
+        case data(DataResponse)
+        /// The result of a download task.
+        case file(DownloadedFile)
+    }
 }

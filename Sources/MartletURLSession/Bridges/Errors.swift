@@ -59,7 +59,7 @@ extension URLError {
         }
     }
 
-    private static func network(_ failure: NetworkFailure?) -> URLError.Code {
+    private static func network(_ failure: TransferError.NetworkFailure?) -> URLError.Code {
         switch failure {
         case .connectionRefused, .hostUnreachable: .cannotConnectToHost
         case .tlsHandshake: .secureConnectionFailed
@@ -67,7 +67,7 @@ extension URLError {
         }
     }
 
-    private static func certificate(_ failure: NetworkFailure?) -> URLError.Code {
+    private static func certificate(_ failure: TransferError.NetworkFailure?) -> URLError.Code {
         switch failure {
         case .certificateExpired: .serverCertificateHasBadDate
         case .certificateUnknownAuthority, .certificateWrongHost: .serverCertificateUntrusted

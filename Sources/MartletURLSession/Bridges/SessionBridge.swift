@@ -46,7 +46,7 @@ final class SessionBridge: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         guard let known = self.task(of: task) else { return decide(.allow) }
         known.received(response, of: task, decide)
@@ -79,7 +79,7 @@ final class SessionBridge: TransferDelegate {
     func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
-        decide: @escaping @Sendable (RedirectDecision) -> Void
+        decide: @escaping @Sendable (Redirect.Decision) -> Void
     ) {
         guard let known = self.task(of: task) else { return decide(.follow) }
         known.redirected(redirect, decide)
@@ -88,7 +88,7 @@ final class SessionBridge: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive challenge: Challenge,
-        decide: @escaping @Sendable (ChallengeDecision) -> Void
+        decide: @escaping @Sendable (Challenge.Decision) -> Void
     ) {
         guard let known = self.task(of: task) else { return decide(.useDefault) }
         known.challenged(challenge, decide)

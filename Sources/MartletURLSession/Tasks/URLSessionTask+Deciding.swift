@@ -12,7 +12,7 @@ extension URLSessionTask {
     func received(
         _ response: TransferResponse,
         of transfer: TransferTask,
-        _ decide: @escaping @Sendable (ResponseDecision) -> Void
+        _ decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         let isReplaced = self.facts.withLock { $0.instead != nil }
         guard !isReplaced, self.isCurrent(transfer), let known = response.urlResponse else { return decide(.allow) }
@@ -67,7 +67,7 @@ extension URLSessionTask {
     private func decide(
         about response: URLResponse,
         _ transfer: TransferTask,
-        _ decide: @escaping @Sendable (ResponseDecision) -> Void
+        _ decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         guard let delegate = self.dataDelegate, let task = self as? URLSessionDataTask else { return decide(.allow) }
         delegate.urlSession(self.session, dataTask: task, didReceive: response) { disposition in
@@ -82,7 +82,7 @@ extension URLSessionTask {
     }
 
     /// The server redirects.
-    func redirected(_ redirect: Redirect, _ decide: @escaping @Sendable (RedirectDecision) -> Void) {
+    func redirected(_ redirect: Redirect, _ decide: @escaping @Sendable (Redirect.Decision) -> Void) {
         guard let response = redirect.response.urlResponse, let current = self.currentRequest else {
             return decide(.follow)
         }
@@ -125,7 +125,7 @@ extension URLSessionTask {
     // MARK: Challenges
 
     /// The server requires credentials.
-    func challenged(_ challenge: Challenge, _ decide: @escaping @Sendable (ChallengeDecision) -> Void) {
+    func challenged(_ challenge: Challenge, _ decide: @escaping @Sendable (Challenge.Decision) -> Void) {
         let space = Self.space(challenge)
         let proposed = challenge.refusals == 0 ? self.storedCredential(for: space) : nil
         let take: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = { disposition, credential in
@@ -172,7 +172,7 @@ extension URLSessionTask {
     private func use(
         _ credential: URLCredential?,
         in space: URLProtectionSpace,
-        _ decide: @Sendable (ChallengeDecision) -> Void
+        _ decide: @Sendable (Challenge.Decision) -> Void
     ) {
         guard let credential, let user = credential.user, let password = credential.password else {
             return decide(.useDefault)

@@ -68,7 +68,7 @@ struct BackgroundUploadTests {
         let (_, upload) = try await self.entry()
         #expect(upload.files == ["/data/f"] && upload.isForm && upload.byteCount > 100)
         let (stream, _) = AsyncStream.makeStream(of: [UInt8].self)
-        let much = FormPart.bytes("b", [UInt8](repeating: 0, count: 2 << 20), fileName: "b")
+        let much = UploadBody.Part.bytes("b", [UInt8](repeating: 0, count: 2 << 20), fileName: "b")
         for body in [
             UploadBody.bytes([1]), .stream(stream), .form([.field("a", "1")]), .form([much, .file("f", "/f")]),
         ] {

@@ -161,7 +161,7 @@ private final class Window: @preconcurrency TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         self.shown.append("response")
         decide(.allow)

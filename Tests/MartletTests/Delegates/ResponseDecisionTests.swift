@@ -80,9 +80,9 @@ struct ResponseDecisionTests {
 
     @Test(
         "If the file exists, its rule applies to a task that became a download",
-        arguments: [ExistingFileRule.fail, .overwrite, .number]
+        arguments: [Destination.ExistingFileRule.fail, .overwrite, .number]
     )
-    func existing(_ rule: ExistingFileRule) async throws {
+    func existing(_ rule: Destination.ExistingFileRule) async throws {
         let server = try await self.server()
         let harness = try Harness()
         try harness.directory.write([UInt8]("mine"), to: "file")
@@ -100,7 +100,7 @@ struct ResponseDecisionTests {
     func tooLate() async throws {
         let server = try await self.server()
         let harness = try Harness()
-        let decisions = Log<@Sendable (ResponseDecision) -> Void>()
+        let decisions = Log<@Sendable (TransferResponse.Decision) -> Void>()
         let observer = Observer { $0.response = { _, decide in decisions.add(decide) } }
         harness.session.addDelegate(observer)
         let task = try harness.session.dataTask(for: server.text("a"))

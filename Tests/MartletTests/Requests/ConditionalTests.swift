@@ -63,7 +63,7 @@ struct ConditionalTests {
         #expect(temporary.isNotModified && temporary.path.isEmpty && !temporary.isTemporary)
         #expect(harness.temporaryFiles == [])
         try harness.directory.write([UInt8]("mine"), to: "file")
-        for rule in [ExistingFileRule.overwrite, .number, .keepIfSame] {
+        for rule in [Destination.ExistingFileRule.overwrite, .number, .keepIfSame] {
             let file = try await harness.session.download(
                 from: request,
                 to: .file(harness.path("file"), ifExists: rule)

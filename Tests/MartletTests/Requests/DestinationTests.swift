@@ -32,8 +32,8 @@ struct DestinationTests {
         #expect(Files.entries(of: harness.path("in")) == ["named.txt", "plain.1.txt", "plain.txt"])
     }
 
-    @Test("If the name is taken the rule applies", arguments: ExistingFileRule.allCases)
-    func rules(_ rule: ExistingFileRule) async throws {
+    @Test("If the name is taken the rule applies", arguments: Destination.ExistingFileRule.allCases)
+    func rules(_ rule: Destination.ExistingFileRule) async throws {
         let server = try await self.server()
         let harness = try Harness()
         try harness.directory.write([UInt8]("mine, and longer"), to: "file")
@@ -62,9 +62,9 @@ struct DestinationTests {
 
     @Test(
         "Two tasks to the same path: one gets it, the other fails or takes a number",
-        arguments: [ExistingFileRule.fail, .number]
+        arguments: [Destination.ExistingFileRule.fail, .number]
     )
-    func twice(_ rule: ExistingFileRule) async throws {
+    func twice(_ rule: Destination.ExistingFileRule) async throws {
         let gate = Gate()
         let server = try await ScriptedServer.start { request in
             Reply([.waitUntil(gate)] + Reply.file(ServedFile(length: 4), request).steps)

@@ -32,7 +32,7 @@ struct AnyStatusTests {
     )
     func data(_ path: String, _ status: Int, _ text: String) async throws {
         let server = try await self.server()
-        let harness = try Harness { $0.retries = RetryPolicy(attempts: 3) }
+        let harness = try Harness { $0.retries = SessionConfiguration.RetryPolicy(attempts: 3) }
         for isUpload in [false, true] where !(isUpload && path == "same") {
             var request = try TransferRequest(server.text("\(path)?\(isUpload)"))
             request.acceptsAnyStatus = true
@@ -110,7 +110,7 @@ struct AnyStatusTests {
             default: .file(file, request)
             }
         }
-        let harness = try Harness { $0.retries = RetryPolicy(attempts: 3) }
+        let harness = try Harness { $0.retries = SessionConfiguration.RetryPolicy(attempts: 3) }
         var request = try TransferRequest(server.text("file"))
         request.acceptsAnyStatus = true
         if isInterruptedAgain {
@@ -133,7 +133,7 @@ struct AnyStatusTests {
             default: .file(file, request)
             }
         }
-        let harness = try Harness { $0.retries = RetryPolicy(attempts: 3) }
+        let harness = try Harness { $0.retries = SessionConfiguration.RetryPolicy(attempts: 3) }
         let observer = Observer { $0.response = { $1(.becomeDownload(to: .file(harness.path("file")))) } }
         harness.session.addDelegate(observer)
         var request = try TransferRequest(server.text("file"))

@@ -9,7 +9,7 @@ import TransferTesting
 
 @Suite("What failed of the network", .timeLimit(.minutes(1)))
 struct NetworkFailureTests {
-    private static let table: [(TransferFailure.Code, NetworkFailure)] = [
+    private static let table: [(TransferFailure.Code, TransferError.NetworkFailure)] = [
         (.connectionRefused, .connectionRefused), (.hostUnreachable, .hostUnreachable),
         (.connectionReset, .connectionReset), (.tlsHandshake, .tlsHandshake),
         (.certificateExpired, .certificateExpired), (.certificateWrongHost, .certificateWrongHost),
@@ -17,16 +17,16 @@ struct NetworkFailureTests {
         (.network, .other),
     ]
 
-    private static func code(of failure: NetworkFailure) -> TransferError.Code {
+    private static func code(of failure: TransferError.NetworkFailure) -> TransferError.Code {
         failure.isCertificate ? .certificate : .network
     }
 
     @Test("The code is network or certificate, and the failure says more", arguments: Self.table)
-    func kinds(code: TransferFailure.Code, expected: NetworkFailure) {
+    func kinds(code: TransferFailure.Code, expected: TransferError.NetworkFailure) {
         let error = TransferError(TransferFailure(code, "m"))
         #expect(error.code == Self.code(of: expected) && error.networkFailure == expected)
         #expect(TransferError(error, resumeData: nil).networkFailure == expected)
-        #expect(NetworkFailure.named(expected.description) == expected)
+        #expect(TransferError.NetworkFailure.named(expected.description) == expected)
         #expect(expected.isCertificate == code.rawValue.hasPrefix("certificate"))
     }
 
@@ -68,7 +68,7 @@ struct NetworkFailureTests {
     }
 
     @Test("A failure is found in the list again as it was", arguments: Self.table)
-    func list(code: TransferFailure.Code, expected: NetworkFailure) throws {
+    func list(code: TransferFailure.Code, expected: TransferError.NetworkFailure) throws {
         let record = OfflineRecord.Failure(TransferError(TransferFailure(code, "m")))
         let read = try JSONDecoder().decode(OfflineRecord.Failure.self, from: JSONEncoder().encode(record))
         #expect(read.error.code == Self.code(of: expected) && read.error.networkFailure == expected)

@@ -40,7 +40,7 @@ struct ResponseOnceTests {
         let server = try await self.server()
         let harness = try Harness { configuration in
             configuration.connectionsPerDownload = 4
-            configuration.retries = RetryPolicy(attempts: 3)
+            configuration.retries = SessionConfiguration.RetryPolicy(attempts: 3)
         }
         for isDownload in [false, true] {
             let observer = Observer { script in
@@ -75,7 +75,7 @@ struct ResponseOnceTests {
     func suspended(_ isDownload: Bool, _ turns: Bool) async throws {
         let server = try await self.server()
         let harness = try Harness()
-        let decisions = Log<@Sendable (ResponseDecision) -> Void>()
+        let decisions = Log<@Sendable (TransferResponse.Decision) -> Void>()
         let observer = Observer { $0.response = { decisions.add($1) } }
         let request = try TransferRequest(server.text("plain"))
         let task: TransferTask =

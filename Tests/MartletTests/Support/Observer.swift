@@ -6,11 +6,11 @@ import Synchronization
 final class Observer: TransferDelegate {
     /// How it decides, and what it does beside writing down.
     struct Script: Sendable {
-        var response: @Sendable (TransferResponse, @escaping @Sendable (ResponseDecision) -> Void) -> Void = {
+        var response: @Sendable (TransferResponse, @escaping @Sendable (TransferResponse.Decision) -> Void) -> Void = {
             $1(.allow)
         }
-        var redirect: @Sendable (Redirect, @escaping @Sendable (RedirectDecision) -> Void) -> Void = { $1(.follow) }
-        var challenge: @Sendable (Challenge, @escaping @Sendable (ChallengeDecision) -> Void) -> Void = {
+        var redirect: @Sendable (Redirect, @escaping @Sendable (Redirect.Decision) -> Void) -> Void = { $1(.follow) }
+        var challenge: @Sendable (Challenge, @escaping @Sendable (Challenge.Decision) -> Void) -> Void = {
             $1(.useDefault)
         }
         var data: @Sendable (DataTask, [UInt8]) -> Void = { _, _ in }
@@ -52,7 +52,7 @@ final class Observer: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         self.note("response \(response.status)")
         self.script.response(response, decide)
@@ -76,7 +76,7 @@ final class Observer: TransferDelegate {
     func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
-        decide: @escaping @Sendable (RedirectDecision) -> Void
+        decide: @escaping @Sendable (Redirect.Decision) -> Void
     ) {
         self.redirects.add(redirect)
         self.note("redirect")
@@ -86,7 +86,7 @@ final class Observer: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive challenge: Challenge,
-        decide: @escaping @Sendable (ChallengeDecision) -> Void
+        decide: @escaping @Sendable (Challenge.Decision) -> Void
     ) {
         self.challenges.add(challenge)
         self.note("challenge")

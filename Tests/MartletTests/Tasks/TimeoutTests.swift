@@ -98,7 +98,7 @@ struct TimeoutTests {
             request.targetIndex < 2
                 ? .response(503, [("Retry-After", "0")], text: "not now") : .response(200, text: "x")
         }
-        let harness = try Harness { $0.retries = RetryPolicy(attempts: 2) }
+        let harness = try Harness { $0.retries = SessionConfiguration.RetryPolicy(attempts: 2) }
         let observer = Observer()
         harness.session.addDelegate(observer)
         #expect(try await harness.session.data(from: server.text("a")).text == "x")

@@ -238,7 +238,7 @@ private final class Watcher: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         self.story.withLock { $0.append("response \(response.status)") }
         decide(.allow)

@@ -5,7 +5,7 @@ import Martlet
 import Tracing
 
 /// The list calls these methods in order, on a thread of its own.
-extension Jobs: OfflineDownloadsObserver {
+extension Jobs: OfflineDownloads.Observer {
     func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {
         self.changes.note(download.id)
         if state == .failed { self.ended(Job(download)) }

@@ -71,7 +71,7 @@ final class Jobs: Service {
     /// Accepts all URLs of a request or none; when this returns, they are in the list on disk.
     func add(_ request: Request, _ context: BasicRequestContext) async throws -> EditedResponse<[Job]> {
         let (body, trace) = (try await request.body.collect(upTo: 4 << 20), JobTrace.start())
-        let requests = try URLList.parse(body) { try OfflineDownloadRequest($0, userInfo: trace) }
+        let requests = try URLList.parse(body) { try OfflineDownload.Request($0, userInfo: trace) }
         let added = try HTTPError.catching { try self.list.add(contentsOf: requests) }.map(Job.init)
         for job in added {
             self.changes.note(job.id)

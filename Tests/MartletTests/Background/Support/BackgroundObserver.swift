@@ -22,7 +22,7 @@ final class BackgroundObserver: TransferDelegate {
     func task(
         _ task: TransferTask,
         didReceive response: TransferResponse,
-        decide: @escaping @Sendable (ResponseDecision) -> Void
+        decide: @escaping @Sendable (TransferResponse.Decision) -> Void
     ) {
         decide(.cancel)
         self.log.add("response \(response.status) \(task.description)")

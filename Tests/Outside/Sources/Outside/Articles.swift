@@ -173,7 +173,7 @@ enum Articles {
     // MARK: QSPDownloadTool
 
     /// The ends of a list's downloads.
-    private final class Ends: OfflineDownloadsObserver {
+    private final class Ends: OfflineDownloads.Observer {
         let states: AsyncStream<OfflineDownload.State>
         private let end: AsyncStream<OfflineDownload.State>.Continuation
 

@@ -3,7 +3,7 @@ import Foundation
 import Martlet
 
 /// Prints what happens to the downloads, and lets the program end with the last of them.
-private final class Printer: OfflineDownloadsObserver {
+private final class Printer: OfflineDownloads.Observer {
     /// One element for every download that ended.
     let ends: AsyncStream<Bool>
     private let end: AsyncStream<Bool>.Continuation
