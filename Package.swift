@@ -42,12 +42,13 @@ let worlds: [Target] = [
 
 let package = Package(
     name: "martlet",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "martlet", targets: ["MartletExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
         .library(name: "MartletHTTPTypes", targets: ["MartletHTTPTypes"]),
+        .library(name: "MartletSystemTransport", targets: ["MartletSystemTransport"]),
         .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
     ],
@@ -122,7 +123,7 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary(":libsqlite3.a", .when(platforms: [.linux])),
                 .linkedLibrary("m", .when(platforms: [.linux])),
-                .linkedLibrary("sqlite3", .when(platforms: [.macOS])),
+                .linkedLibrary("sqlite3", .when(platforms: [.macOS, .iOS])),
             ]
         ),
         .target(
@@ -166,6 +167,14 @@ let package = Package(
             dependencies: ["Gzip", "Martlet", "MartletFoundation", "TransferCore"],
             swiftSettings: settings
         ),
+        // A transport on the system's URLSession (Docs/Decisions/0051-system-transport.md).
+        .target(
+            name: "MartletSystemTransport",
+            dependencies: [
+                "Martlet", "TransferCore", "TransferEngine", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "HTTPServer",
             dependencies: [
@@ -202,7 +211,7 @@ let package = Package(
             swiftSettings: settings,
             linkerSettings: [
                 .linkedLibrary(":libz.a", .when(platforms: [.linux])),
-                .linkedLibrary("z", .when(platforms: [.macOS])),
+                .linkedLibrary("z", .when(platforms: [.macOS, .iOS])),
             ]
         ),
         .target(
@@ -238,12 +247,12 @@ let package = Package(
             path: "Benchmarks/Queue",
             swiftSettings: settings
         ),
-        // The examples and what is around them: ./martlet example NAME. Service is a package of its own.
+        // The examples and what is around them: ./martlet example NAME. Service is a package of its own; Apple needs SwiftUI.
         .executableTarget(
             name: "Examples",
             dependencies: ["Martlet", "TransferTesting", .product(name: "Crypto", package: "swift-crypto")],
             path: "Examples",
-            exclude: ["Service"],
+            exclude: ["Apple", "Service"],
             swiftSettings: settings
         ),
         .target(
@@ -266,6 +275,11 @@ let package = Package(
         .testTarget(
             name: "MartletURLSessionTests",
             dependencies: ["MartletURLSession", "URLSessionBehaviours", "Martlet", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MartletSystemTransportTests",
+            dependencies: ["Martlet", "MartletSystemTransport", "TransferCore", "TransferEngine", "TransferTesting"],
             swiftSettings: settings
         ),
         .testTarget(
