@@ -400,7 +400,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Martlet", "MartletFoundation", "MartletHTTPTypes", "TransferTesting",
+                "Martlet", "MartletFoundation", "MartletHTTPTypes", "MartletSystemTransport", "TransferTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -18,7 +18,7 @@ final class SimulatedSystem: Sendable {
     struct Job: Sendable {
         var description: String
         var request: URLRequest
-        var resumedFrom: Data?
+        var resumedFrom: SystemResumption?
     }
 
     private struct State {
@@ -26,6 +26,7 @@ final class SimulatedSystem: Sendable {
         var begun: [Job] = []
         var next = 0
         weak var session: (any BackgroundTasksReceiver)?
+        weak var current: Session?
         var waiting: [(count: Int, gate: Gate)] = []
     }
 
@@ -33,9 +34,23 @@ final class SimulatedSystem: Sendable {
 
     /// The session of a program that runs now.
     func session(_ receiver: any BackgroundTasksReceiver) -> any BackgroundTasks {
-        self.state.withLock { $0.session = receiver }
-        return Session(self)
+        let session = Session(self)
+        self.state.withLock { state in
+            state.session = receiver
+            state.current = session
+        }
+        return session
     }
+
+    /// The program is killed: what its session still commands has no effect.
+    func kill() {
+        self.state.withLock { state in
+            state.session = nil
+            state.current = nil
+        }
+    }
+
+    private func isKilled(_ session: Session) -> Bool { self.state.withLock { $0.current !== session } }
 
     /// The requests of which tasks were made, in order.
     var begun: [Job] { self.state.withLock { $0.begun } }
@@ -69,10 +84,10 @@ final class SimulatedSystem: Sendable {
     }
 
     /// Ends a task with an error.
-    func fail(_ task: Int, resume: Data?, on lane: SystemLane) {
+    func fail(_ task: Int, _ resumption: SystemResumption?, on lane: SystemLane) {
         let (job, session) = self.state.withLock { ($0.jobs.removeValue(forKey: task), $0.session) }
         let error = NSError(domain: NSURLErrorDomain, code: NSURLErrorNetworkConnectionLost)
-        lane.execute { session?.failed(task, description: job?.description, error, resume: resume) }
+        lane.execute { session?.failed(task, description: job?.description, error, resumption) }
     }
 
     private func begin(_ job: Job) -> Int {
@@ -89,18 +104,24 @@ final class SimulatedSystem: Sendable {
 
     private func remove(_ task: Int) { self.state.withLock { $0.jobs[task] = nil } }
 
-    private final class Session: BackgroundTasks {
+    final class Session: BackgroundTasks {
         private let system: SimulatedSystem
 
         init(_ system: SimulatedSystem) { self.system = system }
 
-        func begin(_ request: URLRequest, description: String, resuming resume: Data?) -> Int {
-            self.system.begin(Job(description: description, request: request, resumedFrom: resume))
+        func begin(_ request: URLRequest, description: String, resuming resumption: SystemResumption?) -> Int {
+            self.system.begin(Job(description: description, request: request, resumedFrom: resumption))
         }
 
-        func cancel(_ task: Int, _ done: @escaping @Sendable (Data?) -> Void) {
+        func cancel(_ task: Int, _ done: @escaping @Sendable (SystemResumption?) -> Void) {
+            guard !self.system.isKilled(self) else { return }
             self.system.remove(task)
-            Task { done(Data("resume \(task)".utf8)) }
+            Task { done(Self.left("resume \(task)")) }
+        }
+
+        /// What a task has left of the version `"1"`.
+        static func left(_ text: String) -> SystemResumption? {
+            SystemResumption(Data(text.utf8), of: ReportedHead(status: 200, fields: ["Etag": "\"1\""]))
         }
 
         func list(_ done: @escaping @Sendable ([(number: Int, description: String?)]) -> Void) {
@@ -198,7 +219,7 @@ struct BackgroundTests {
         let log = ExchangeLog()
         _ = await program.transport.begin(try Self.url("film"), log)
         await system.waitForTasks(2)
-        #expect(system.begun[1].resumedFrom == Data("resume 1".utf8))
+        #expect(system.begun[1].resumedFrom == SimulatedSystem.Session.left("resume 1"))
         // The system's last request was for a part; its file is the whole.
         let part = ReportedHead(
             status: 206,
@@ -222,7 +243,9 @@ struct BackgroundTests {
             try await end(try #require(system.jobs.keys.first))
             return await log.whole()
         }
-        let lost = try await run(1) { system.fail($0, resume: Data("left".utf8), on: program.transfers.lane) }
+        let lost = try await run(1) {
+            system.fail($0, SimulatedSystem.Session.left("left"), on: program.transfers.lane)
+        }
         #expect(lost.error?.code == .truncated && lost.error?.peer?.host == "example.org")
         let heads = [
             (ReportedHead(status: 200, fields: ["Content-Length": "9"]), TransportError.Code.truncated),
@@ -236,10 +259,18 @@ struct BackgroundTests {
             }
             #expect(record.error?.code == code && record.head == nil)
         }
-        #expect(system.begun[1].resumedFrom == Data("left".utf8) && system.begun[2].resumedFrom == nil)
+        #expect(
+            system.begun[1].resumedFrom == SimulatedSystem.Session.left("left") && system.begun[2].resumedFrom == nil
+        )
         let key = BackgroundKey(ExchangeRequest(url: try Self.url("film"), fields: [:], connectTimeout: 1))
         #expect(throws: TransportError.self) {
-            try ShelvedResponse(Self.head, to: key, from: "http://example.org/film", length: 300_000)
+            try ShelvedResponse(
+                Self.head,
+                to: TaskDescription(key),
+                from: "http://example.org/film",
+                length: 300_000,
+                time: 0
+            )
         }
     }
 
@@ -268,6 +299,59 @@ struct BackgroundTests {
         }
         await wakes.wait()
         #expect(reader.now.body == Self.pattern.bytes(0..<300_000))
+    }
+
+    @Test("bytes that the system continued are taken only with the entity tag of the first ones") func versions() throws
+    {
+        let key = BackgroundKey(ExchangeRequest(url: try Self.url("film"), fields: [:], connectTimeout: 1))
+        func response(_ resumed: String?, _ fields: [String: String]) throws -> ShelvedResponse {
+            var fields = fields
+            fields["Content-Range"] = "bytes 3-9/10"
+            fields["Content-Length"] = "7"
+            let task = TaskDescription(key, resumedTag: resumed)
+            let head = ReportedHead(status: 206, fields: fields)
+            return try ShelvedResponse(head, to: task, from: key.url, length: 10, time: 0)
+        }
+        #expect(try response("\"1\"", ["ETag": "\"1\""]).status == 200)
+        #expect(throws: TransportError.self) { try response("\"1\"", ["ETag": "\"2\""]) }
+        #expect(throws: TransportError.self) { try response(nil, ["ETag": "\"1\""]) }
+        #expect(throws: TransportError.self) { try response("W/\"1\"", ["ETag": "W/\"1\""]) }
+        #expect(SystemResumption(Data(), of: ReportedHead(status: 200, fields: ["ETag": "W/\"1\""])) == nil)
+    }
+
+    @Test("a list of downloads has the files that arrived while its program was not running") func offline()
+        async throws
+    {
+        let (system, directory) = (SimulatedSystem(), try TemporaryDirectory())
+        func open(_ program: Program) throws -> OfflineDownloads {
+            var configuration = SessionConfiguration.default
+            configuration.connectionsPerDownload = 1
+            configuration.transport = TransportOverride {
+                SystemTransport(SystemTransportOptions(), background: program.transfers)
+            }
+            return try OfflineDownloads(
+                list: directory.path("list"),
+                directory: directory.path("files"),
+                configuration: configuration
+            )
+        }
+        let first = Program(system, directory)
+        let list = try open(first)
+        try list.add("https://example.org/film.bin")
+        await system.waitForTasks(1)
+        system.kill()
+        await list.close()
+        let second = Program(system, directory)
+        let task = try #require(system.jobs.keys.first)
+        // It ends before the program makes its list, and then there is a request for it.
+        await second.settle()
+        try await system.finish(task, Self.head, Self.pattern.bytes(0..<300_000), on: second.transfers.lane)
+        let again = try open(second)
+        try again.resumeInterrupted()
+        while again.finishedDownloads.isEmpty { await Task.yield() }
+        #expect(try directory.read("files/film.bin") == Self.pattern.bytes(0..<300_000))
+        #expect(system.begun.count == 1 && system.jobs.isEmpty)
+        await again.close()
     }
 
     @Test("requests that are not for the background run in the program") func others() async throws {

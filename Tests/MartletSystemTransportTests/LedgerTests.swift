@@ -19,18 +19,21 @@ struct LedgerTests {
         return BackgroundKey(ExchangeRequest(url: url, fields: fields, connectTimeout: 1))
     }
 
-    private static let whole = ShelvedFacts(status: 200, length: 100, strongTag: "\"1\"")
+    private static let whole = ShelvedFacts(status: 200, length: 100, strongTag: "\"1\"", time: 1000)
     private static let lost = BackgroundFailure(TransportError(.broken, "lost"))
 
     @Test("a key is read from a task's description, and differs for what selects the response") func keys() {
         let key = Self.key("a", range: "bytes=5-", ifRange: "\"1\"")
-        #expect(BackgroundKey(text: key.text) == key)
-        #expect(BackgroundKey(text: "another program's") == nil && BackgroundKey(text: nil) == nil)
+        let task = TaskDescription(key, resumedTag: "\"1\"")
+        #expect(
+            TaskDescription(text: task.text) == task && TaskDescription(text: TaskDescription(key).text)?.key == key
+        )
+        #expect(TaskDescription(text: "another program's") == nil && TaskDescription(text: nil) == nil)
         let others = [
             Self.key("b", range: "bytes=5-", ifRange: "\"1\""), Self.key("a"), Self.key("a", range: "bytes=5-"),
             Self.key("a", range: "bytes=5-", ifRange: "\"1\"", token: "secret"),
         ]
-        #expect(!others.contains(key) && !others.contains { $0.text.contains("secret") })
+        #expect(!others.contains(key) && !others.contains { TaskDescription($0).text.contains("secret") })
         #expect(key.bytes(of: 100) == 5..<100 && key.bytes(of: 5) == nil)
         #expect(Self.key("a", range: "bytes=5-9").bytes(of: 8) == 5..<8)
         for range in ["bytes=-5", "bytes=1-2,4-5", "bytes=9-5", "items=1-", "bytes=a-", "bytes=99999999999999999999-"] {
@@ -108,6 +111,21 @@ struct LedgerTests {
         #expect(ledger.abandoned(3) == [])
         #expect(ledger.requested(4, Self.key("a")) == [])
         #expect(ledger.finished(9, Self.key("a"), 10, Self.whole) == [.deliver(10, to: 4)])
+    }
+
+    @Test("a failure is not kept for a later request, and a success for some days only") func unkept() {
+        let refused = ShelvedFacts(status: 503, length: 9, strongTag: nil, time: 1000)
+        var ledger = BackgroundLedger(
+            stored: [3: (Self.key("a"), refused), 4: (Self.key("b"), Self.whole)],
+            unclaimedLimit: 4
+        )
+        #expect(ledger.restored([(7, Self.key("c"))]) == [.discard(3)])
+        #expect(ledger.finished(7, Self.key("c"), 5, refused) == [.discard(5)])
+        #expect(ledger.requested(1, Self.key("a")) == [.begin(1, Self.key("a"), resuming: nil)])
+        ledger.began(1, Self.key("a"), 8)
+        #expect(ledger.finished(8, Self.key("a"), 6, refused) == [.deliver(6, to: 1)])
+        #expect(ledger.expired(before: 1000) == [] && ledger.expired(before: 1001) == [.discard(4)])
+        #expect(ledger.consumed(1) == [.discard(6)])
     }
 
     @Test("the system's handlers are called when nothing is being delivered") func waking() {

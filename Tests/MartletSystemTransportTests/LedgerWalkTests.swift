@@ -90,7 +90,7 @@ struct LedgerWalkTests {
             let file = self.number()
             self.shelf[file] = job.key
             self.perform(
-                self.ledger.finished(task, job.key, file, ShelvedFacts(status: 200, length: 9, strongTag: nil))
+                self.ledger.finished(task, job.key, file, ShelvedFacts(status: 200, length: 9, strongTag: nil, time: 0))
             )
         }
 
@@ -111,7 +111,7 @@ struct LedgerWalkTests {
         mutating func relaunch() {
             (self.open, self.owners, self.delivering, self.isListed) = ([:], [:], [:], false)
             for task in self.jobs.keys { self.jobs[task]?.isCancelled = false }
-            let facts = ShelvedFacts(status: 200, length: 9, strongTag: nil)
+            let facts = ShelvedFacts(status: 200, length: 9, strongTag: nil, time: 0)
             self.ledger = BackgroundLedger(
                 stored: self.shelf.mapValues { ($0, facts) },
                 resumable: self.resumable,

@@ -120,9 +120,10 @@ public struct SessionConfiguration: Sendable {
     /// Reports whether the machine runs on battery and whether the network is expensive.
     public var conditions: any SystemConditions = LocalConditions()
 
-    /// The replacement for the network, for the tests of a program; `nil` for real connections.
+    /// The replacement for Martlet's own connections; `nil` for these.
     ///
-    /// `ScriptedResponses` of the product `TransferTesting` makes it. TLS options, proxies and connection timeouts then
+    /// `ScriptedResponses` of the product `TransferTesting` makes one for the tests of a program, and
+    /// `MartletSystemTransport` one that uses the system's `URLSession`. TLS options, proxies and connection timeouts then
     /// have no effect. Background sessions do not accept it.
     public var transport: TransportOverride?
 

@@ -47,26 +47,6 @@ struct BackgroundKey: Hashable, Codable, Sendable {
         return withCredentials || !self.secret.contains { request.fields.contains($0) }
     }
 
-    // MARK: A task's description
-
-    private static let mark = "martlet1 "
-
-    /// The description of the task.
-    var text: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = (try? encoder.encode(self)) ?? Data()
-        return Self.mark + String(decoding: data, as: UTF8.self)
-    }
-
-    /// Reads the description of a task; `nil` for a task of another kind.
-    init?(text: String?) {
-        guard let text, text.hasPrefix(Self.mark),
-            let key = try? JSONDecoder().decode(BackgroundKey.self, from: Data(text.dropFirst(Self.mark.count).utf8))
-        else { return nil }
-        self = key
-    }
-
     // MARK: Ranges
 
     /// The range that is requested; `nil` for none, or for one that is not `bytes=N-` or `bytes=N-M`.
@@ -99,9 +79,64 @@ struct BackgroundKey: Hashable, Codable, Sendable {
 }
 
 /// What decides whether a stored response answers a request.
-struct ShelvedFacts: Hashable, Codable, Sendable {
+struct ShelvedFacts: Hashable, Sendable {
     var status: Int
     var length: Int64
     /// The entity tag, if it is a strong one.
     var strongTag: String?
+    /// The time at which it arrived, in seconds since 1970.
+    var time: Int64
+}
+
+/// The description of a task, which the system keeps with it.
+struct TaskDescription: Codable, Sendable, Equatable {
+    /// What it fetches.
+    var key: BackgroundKey
+    /// The entity tag of the bytes with which it began, or `nil` if it began without any.
+    var resumedTag: String?
+
+    private static let mark = "martlet1 "
+
+    /// The text of the description.
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = (try? encoder.encode(self)) ?? Data()
+        return Self.mark + String(decoding: data, as: UTF8.self)
+    }
+
+    /// Creates the description of a task.
+    init(_ key: BackgroundKey, resumedTag: String? = nil) {
+        self.key = key
+        self.resumedTag = resumedTag
+    }
+
+    /// Reads the description of a task; `nil` for a task of another kind.
+    init?(text: String?) {
+        guard let text, text.hasPrefix(Self.mark),
+            let read = try? JSONDecoder().decode(Self.self, from: Data(text.dropFirst(Self.mark.count).utf8))
+        else { return nil }
+        self = read
+    }
+}
+
+/// What a task has left that ended without a response: the system's data, and the version that its bytes are of.
+struct SystemResumption: Codable, Sendable, Equatable {
+    var data: Data
+    /// A strong entity tag: without one, the bytes could be continued with those of another version.
+    var tag: String
+
+    /// Creates a resumption; `nil` if the response has no strong entity tag.
+    init?(_ data: Data?, of head: ReportedHead?) {
+        guard let data, let head, let tag = ResponseTranslation.fields(head.fields)?.strongTag else { return nil }
+        self.data = data
+        self.tag = tag
+    }
+}
+
+extension HeaderFields {
+    /// The entity tag, if it is a strong one (RFC 9110 §8.8.3).
+    var strongTag: String? {
+        self["ETag"].flatMap { $0.hasPrefix("\"") && $0.hasSuffix("\"") && $0.utf8.count > 1 ? $0 : nil }
+    }
 }

@@ -7,7 +7,8 @@ internal import TransferCore
 /// same takes its place. Nothing is requested before the system has listed its tasks.
 ///
 /// - Invariant: At most one exchange has a task or a response, and an exchange has at most one.
-/// - Invariant: A response is discarded only after its exchange has received all of it, or beyond the limit of unclaimed ones.
+/// - Invariant: A success is discarded only after its exchange has received all of it or has refused it, or if nothing requests
+///   it: beyond the limit, or after some days. Other responses are never kept for a later request.
 struct BackgroundLedger: Sendable {
     /// An exchange of this run of the program.
     typealias ExchangeID = Int
@@ -101,11 +102,18 @@ struct BackgroundLedger: Sendable {
         return self.wakeIfDelivered()
     }
 
-    /// An exchange has received its response completely, or the response turned out to be unusable.
+    /// An exchange has received its response completely, has refused it, or could not read it.
     mutating func consumed(_ exchange: ExchangeID) -> [Action] {
         guard let file = self.kept.first(where: { $0.value.exchange == exchange })?.key else { return [] }
         self.kept[file] = nil
         return [.discard(file)] + self.wakeIfDelivered()
+    }
+
+    /// Discards what arrived before a time and is not requested.
+    mutating func expired(before time: Int64) -> [Action] {
+        let old = self.kept.filter { $0.value.exchange == nil && $0.value.facts.time < time }.keys.sorted()
+        for file in old { self.kept[file] = nil }
+        return old.map { .discard($0) }
     }
 
     // MARK: Tasks
@@ -194,7 +202,7 @@ struct BackgroundLedger: Sendable {
 
     /// The newest response that answers a request and that no exchange has.
     private func response(to key: BackgroundKey) -> FileID? {
-        let free = self.kept.filter { $0.value.exchange == nil }
+        let free = self.kept.filter { $0.value.exchange == nil && (200...299).contains($0.value.facts.status) }
         return free.filter { $0.value.key == key }.keys.max()
             ?? free.filter { key.isPart(of: $0.value.key, $0.value.facts) }.keys.max()
     }
@@ -223,11 +231,12 @@ struct BackgroundLedger: Sendable {
         return older.map { .discard($0) } + self.trim()
     }
 
-    /// Discards the oldest of what nothing requests, beyond the limit.
+    /// Discards what nothing requests: failures, which another request has to find out anew, and the oldest beyond the limit.
     private mutating func trim() -> [Action] {
         guard self.isRestored else { return [] }
-        var files = self.kept.filter { $0.value.exchange == nil }.keys.sorted()
-        files = Array(files.dropLast(self.unclaimedLimit))
+        let unclaimed = self.kept.filter { $0.value.exchange == nil }
+        let successes = unclaimed.filter { (200...299).contains($0.value.facts.status) }.keys.sorted()
+        let files = unclaimed.keys.filter { !successes.suffix(self.unclaimedLimit).contains($0) }.sorted()
         for file in files { self.kept[file] = nil }
         let resumes = Array(self.resumable.keys.sorted().dropLast(self.unclaimedLimit))
         for file in resumes { self.resumable[file] = nil }

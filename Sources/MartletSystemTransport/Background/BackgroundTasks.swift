@@ -14,16 +14,16 @@ protocol BackgroundTasks: AnyObject, Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - description: The description, which the system keeps with the task.
-    ///   - resume: What a cancelled or failed task has left, or `nil`.
+    ///   - resumption: What a cancelled or failed task has left, or `nil`.
     /// - Returns: The task's number.
-    func begin(_ request: URLRequest, description: String, resuming resume: Data?) -> Int
+    func begin(_ request: URLRequest, description: String, resuming resumption: SystemResumption?) -> Int
 
     /// Cancels a task.
     ///
     /// - Parameters:
     ///   - task: The task's number.
     ///   - done: Called once on any thread, with what it can be resumed with.
-    func cancel(_ task: Int, _ done: @escaping @Sendable (Data?) -> Void)
+    func cancel(_ task: Int, _ done: @escaping @Sendable (SystemResumption?) -> Void)
 
     /// Lists the tasks, also those of an earlier run of the program.
     ///
@@ -37,7 +37,7 @@ protocol BackgroundTasksReceiver: AnyObject, Sendable {
     func finished(_ task: Int, description: String?, _ head: ReportedHead, from url: String, file: URL)
 
     /// A task has ended with an error.
-    func failed(_ task: Int, description: String?, _ error: any Error, resume: Data?)
+    func failed(_ task: Int, description: String?, _ error: any Error, _ resumption: SystemResumption?)
 
     /// All events of the time without the program were reported.
     func eventsReported()
@@ -75,19 +75,20 @@ final class SystemBackgroundTasks: NSObject, BackgroundTasks, URLSessionDownload
         )
     }
 
-    func begin(_ request: URLRequest, description: String, resuming resume: Data?) -> Int {
+    func begin(_ request: URLRequest, description: String, resuming resumption: SystemResumption?) -> Int {
         // The session ends with the process only.
         guard let session else { return -1 }
-        let task = resume.map { session.downloadTask(withResumeData: $0) } ?? session.downloadTask(with: request)
+        let task =
+            resumption.map { session.downloadTask(withResumeData: $0.data) } ?? session.downloadTask(with: request)
         task.taskDescription = description
         self.tasks[task.taskIdentifier] = task
         task.resume()
         return task.taskIdentifier
     }
 
-    func cancel(_ task: Int, _ done: @escaping @Sendable (Data?) -> Void) {
+    func cancel(_ task: Int, _ done: @escaping @Sendable (SystemResumption?) -> Void) {
         guard let known = self.tasks[task] else { return done(nil) }
-        known.cancel(byProducingResumeData: done)
+        known.cancel { data in done(SystemResumption(data, of: known.reportedHead)) }
     }
 
     func list(_ done: @escaping @Sendable ([(number: Int, description: String?)]) -> Void) {
@@ -105,27 +106,27 @@ final class SystemBackgroundTasks: NSObject, BackgroundTasks, URLSessionDownload
     // MARK: Delegate
 
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
-        guard let response = downloadTask.response as? HTTPURLResponse else { return }
+        guard let head = downloadTask.reportedHead, let receiver = self.receiver else { return }
         self.tasks[downloadTask.taskIdentifier] = nil
-        self.receiver?
-            .finished(
-                downloadTask.taskIdentifier,
-                description: downloadTask.taskDescription,
-                ReportedHead(response),
-                from: response.url?.absoluteString ?? "",
-                file: location
-            )
+        receiver.finished(
+            downloadTask.taskIdentifier,
+            description: downloadTask.taskDescription,
+            head,
+            from: downloadTask.response?.url?.absoluteString ?? "",
+            file: location
+        )
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        self.tasks[task.taskIdentifier] = nil
-        guard let error else { return }
+        let isOpen = self.tasks.removeValue(forKey: task.taskIdentifier) != nil
+        // A task without an error and without a file had no response of HTTP.
+        guard let error = error ?? (isOpen ? URLError(.badServerResponse) : nil) else { return }
         self.receiver?
             .failed(
                 task.taskIdentifier,
                 description: task.taskDescription,
                 error,
-                resume: (error as NSError).userInfo[Self.resumeData] as? Data
+                SystemResumption((error as NSError).userInfo[Self.resumeData] as? Data, of: task.reportedHead)
             )
     }
 
@@ -139,4 +140,9 @@ final class SystemBackgroundTasks: NSObject, BackgroundTasks, URLSessionDownload
     }
 
     func urlSessionDidFinishEvents(forBackgroundURLSession session: URLSession) { self.receiver?.eventsReported() }
+}
+
+extension URLSessionTask {
+    /// The head of its response, or `nil`.
+    fileprivate var reportedHead: ReportedHead? { (self.response as? HTTPURLResponse).map { ReportedHead($0) } }
 }

@@ -51,8 +51,9 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
             tasks.list { listed in
                 self.lane.execute {
                     let known = listed.compactMap { task in
-                        BackgroundKey(text: task.description).map { (task: task.number, key: $0) }
+                        TaskDescription(text: task.description).map { (task: task.number, key: $0.key) }
                     }
+                    self.expire()
                     self.perform(self.ledger.restored(known))
                 }
             }
@@ -75,10 +76,18 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
         // The receiver is not called before this returns.
         self.lane.later {
             guard self.exchanges[exchange.number] != nil else { return }
+            self.expire()
             self.perform(self.ledger.requested(exchange.number, exchange.key))
         }
         return exchange
     }
+
+    /// The time for which a response waits for its request, in seconds: beyond it, the server may have another one.
+    private static let patience: Int64 = 7 * 86_400
+
+    private static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
+
+    private func expire() { self.perform(self.ledger.expired(before: Self.now - Self.patience)) }
 
     private func ended(_ exchange: ShelvedExchange, isUsedUp: Bool) {
         // Without an entry, the ledger has ended it.
@@ -101,11 +110,12 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
     // MARK: Tasks
 
     func finished(_ task: Int, description: String?, _ head: ReportedHead, from url: String, file: URL) {
-        guard let key = BackgroundKey(text: description) else { return }
+        guard let known = TaskDescription(text: description) else { return }
+        let key = known.key
         let failure: TransportError
         do {
             let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            let response = try ShelvedResponse(head, to: key, from: url, length: Int64(size))
+            let response = try ShelvedResponse(head, to: known, from: url, length: Int64(size), time: Self.now)
             let number = try self.shelf.store(response, body: file)
             return self.perform(self.ledger.finished(task, key, number, response.facts))
         } catch let error as TransportError {
@@ -116,10 +126,10 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
         self.perform(self.ledger.failed(task, key, BackgroundFailure(failure), resume: nil))
     }
 
-    func failed(_ task: Int, description: String?, _ error: any Error, resume: Data?) {
-        guard let key = BackgroundKey(text: description), let url = try? HTTPURL(key.url) else { return }
-        let failure = TransportError(error, from: url.origin, hasHead: resume != nil)
-        let file = resume.flatMap { self.shelf.store(resume: $0, key) }
+    func failed(_ task: Int, description: String?, _ error: any Error, _ resumption: SystemResumption?) {
+        guard let key = TaskDescription(text: description)?.key, let url = try? HTTPURL(key.url) else { return }
+        let failure = TransportError(error, from: url.origin, hasHead: resumption != nil)
+        let file = resumption.flatMap { self.shelf.store($0, key) }
         self.perform(self.ledger.failed(task, key, BackgroundFailure(failure), resume: file))
     }
 
@@ -144,7 +154,9 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
         guard let exchange = self.exchanges[number], let tasks = self.tasks else { return }
         do {
             let request = try URLRequest(exchange.request)
-            let task = tasks.begin(request, description: key.text, resuming: file.flatMap { self.shelf.takeResume($0) })
+            let resumption = file.flatMap { self.shelf.takeResumption($0) }
+            let description = TaskDescription(key, resumedTag: resumption?.tag)
+            let task = tasks.begin(request, description: description.text, resuming: resumption)
             self.ledger.began(number, key, task)
         } catch {
             self.exchanges[number] = nil
@@ -154,11 +166,11 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
 
     private func cancel(_ task: Int) {
         guard let tasks = self.tasks else { return }
-        tasks.cancel(task) { resume in
+        tasks.cancel(task) { resumption in
             self.lane.execute {
                 // The task's key is the ledger's: the file is stored under it.
                 guard let key = self.ledger.key(of: task) else { return }
-                let file = resume.flatMap { self.shelf.store(resume: $0, key) }
+                let file = resumption.flatMap { self.shelf.store($0, key) }
                 self.perform(self.ledger.wasCancelled(task, resume: file))
             }
         }

@@ -7,9 +7,9 @@ internal import Foundation
 ///
 /// `@unchecked Sendable`: the variables are used on the lane only.
 final class ResponseShelf: @unchecked Sendable {
-    private struct Resumption: Codable {
+    private struct Leftover: Codable {
         var key: BackgroundKey
-        var data: Data
+        var resumption: SystemResumption
     }
 
     private let directory: URL
@@ -36,7 +36,7 @@ final class ResponseShelf: @unchecked Sendable {
         switch parts[1] {
         case "head" where names.contains("\(number).body"):
             self.responses[number] = self.read(ShelvedResponse.self, number, "head")
-        case "resume": self.resumable[number] = self.read(Resumption.self, number, "resume")?.key
+        case "resume": self.resumable[number] = self.read(Leftover.self, number, "resume")?.key
         case "body" where names.contains("\(number).head"): return
         default: break
         }
@@ -71,18 +71,18 @@ final class ResponseShelf: @unchecked Sendable {
     /// Stores what a task can be resumed with.
     ///
     /// - Returns: Its number, or `nil` if it cannot be written.
-    func store(resume data: Data, _ key: BackgroundKey) -> Int? {
+    func store(_ resumption: SystemResumption, _ key: BackgroundKey) -> Int? {
         self.lastNumber += 1
         let number = self.lastNumber
-        guard (try? self.write(Resumption(key: key, data: data), number, "resume")) != nil else { return nil }
+        guard (try? self.write(Leftover(key: key, resumption: resumption), number, "resume")) != nil else { return nil }
         self.resumable[number] = key
         return number
     }
 
     /// Returns and removes what a task can be resumed with.
-    func takeResume(_ number: Int) -> Data? {
+    func takeResumption(_ number: Int) -> SystemResumption? {
         defer { self.remove(number) }
-        return self.read(Resumption.self, number, "resume")?.data
+        return self.read(Leftover.self, number, "resume")?.resumption
     }
 
     /// Opens a body for reading.

@@ -133,7 +133,8 @@ final class ShelvedExchange: Exchange, @unchecked Sendable {
         switch decision {
         case .read: break
         case .pause: if !self.wasResumed { self.isPaused = true }
-        case .close: self.end(isUsedUp: false)
+        // The engine does not want this response, and must not get it again.
+        case .close: self.end(isUsedUp: true)
         }
     }
 

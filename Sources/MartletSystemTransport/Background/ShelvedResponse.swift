@@ -12,21 +12,31 @@ struct ShelvedResponse: Codable, Sendable {
     var length: Int64
     /// Whether the response's head declares the length.
     var isVerified: Bool
+    /// The time at which it arrived, in seconds since 1970.
+    var time: Int64
 
     /// Converts what the system reports of a finished task.
     ///
     /// - Parameters:
     ///   - reported: The head.
-    ///   - key: What was requested.
+    ///   - task: What was requested.
     ///   - url: The URL of the response, after redirects, which a background session follows by itself.
     ///   - length: The length of the file.
+    ///   - time: The time in seconds since 1970.
     /// - Throws: The error with which the exchange fails.
-    init(_ reported: ReportedHead, to key: BackgroundKey, from url: String, length: Int64) throws(TransportError) {
+    init(
+        _ reported: ReportedHead,
+        to task: TaskDescription,
+        from url: String,
+        length: Int64,
+        time: Int64
+    ) throws(TransportError) {
+        let key = task.key
         if key.url.hasPrefix("https:"), !url.hasPrefix("https:") {
             throw TransportError(.malformed, "the system followed a redirect from https to http")
         }
         var head = try ResponseTranslation.head(reported, method: key.method, acceptsCoding: false).get()
-        if head.status == 206, key.range == nil { head = try Self.whole(head, length) }
+        if head.status == 206, key.range == nil { head = try Self.whole(head, length, task.resumedTag) }
         switch head.framing {
         case .length(let declared) where length < declared:
             throw TransportError(.truncated, "the response ended after \(length) of \(declared) bytes")
@@ -39,10 +49,25 @@ struct ShelvedResponse: Codable, Sendable {
         self.fields = head.fields.map { [$0.name, $0.value] }
         self.length = head.framing == .none ? 0 : length
         self.isVerified = head.declaredLength != nil
+        self.time = time
     }
 
     /// The head of the complete response of a task that the system continued by a range request.
-    private static func whole(_ head: ResponseHead, _ length: Int64) throws(TransportError) -> ResponseHead {
+    ///
+    /// - Parameters:
+    ///   - head: The head of the last response.
+    ///   - length: The length of the file.
+    ///   - tag: The entity tag of the bytes that were there before.
+    /// - Returns: The head.
+    /// - Throws: The error if the bytes may be of two versions, or are not complete.
+    private static func whole(
+        _ head: ResponseHead,
+        _ length: Int64,
+        _ tag: String?
+    ) throws(TransportError) -> ResponseHead {
+        guard let tag, tag == head.fields.strongTag else {
+            throw TransportError(.truncated, "the system continued the download, maybe with bytes of another version")
+        }
         let total = head.fields["Content-Range"].flatMap { $0.split(separator: "/").last }.flatMap { Int64($0) }
         guard let total, total == length else {
             throw TransportError(.truncated, "the system continued the download and has \(length) bytes of it")
@@ -57,8 +82,12 @@ struct ShelvedResponse: Codable, Sendable {
 
     /// What decides whether it answers a request.
     var facts: ShelvedFacts {
-        let tag = self.headerFields["ETag"].flatMap { $0.hasPrefix("\"") && $0.count > 1 ? $0 : nil }
-        return ShelvedFacts(status: self.status, length: self.length, strongTag: tag)
+        ShelvedFacts(
+            status: self.status,
+            length: self.length,
+            strongTag: self.headerFields.strongTag,
+            time: self.time
+        )
     }
 
     private var headerFields: HeaderFields {
