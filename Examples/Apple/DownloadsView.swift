@@ -10,7 +10,7 @@ import SwiftUI
 
 /// The downloads, as the views show them.
 @MainActor @Observable
-final class Downloads: @preconcurrency OfflineDownloadsObserver {
+final class Downloads: @preconcurrency OfflineDownloads.Observer {
     private(set) var rows: [OfflineDownload] = []
     private(set) var problem: String?
     /// Changes with each event, so that the rows read the new values.

@@ -102,7 +102,7 @@ struct SystemSessionTests {
             identifier: "test.list.\(server.port)",
             directory: URL(fileURLWithPath: directory.path("shelf"))
         )
-        final class Observer: OfflineDownloadsObserver {
+        final class Observer: OfflineDownloads.Observer {
             let finished = Mutex(0)
             let all = Gate()
             func downloads(_ list: OfflineDownloads, didFinish download: OfflineDownload) {
