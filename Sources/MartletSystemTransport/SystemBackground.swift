@@ -68,7 +68,8 @@ public struct SystemBackground: Sendable {
     /// Takes the completion handler of `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
     ///
     /// It is called on the main queue once the system has reported all events of the session and the responses that the
-    /// program has requested again were delivered. Open the list of downloads, or create the session, after this call.
+    /// program has requested again were delivered. Open the list of downloads, or create the session, after this call. What is
+    /// not requested by then is delivered when the program runs again.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the session.

@@ -10,7 +10,8 @@ public import TransferEngine
 public struct SystemTransportOptions: Sendable {
     /// The time until a server responds, or receives the first byte of a request's content.
     ///
-    /// It takes the place of `SessionConfiguration.connectTimeout`: the system does not report when it has connected.
+    /// It takes the place of `SessionConfiguration.connectTimeout`, and for the head of a response that of `requestTimeout`: the
+    /// system does not report when it has connected.
     public var responseTimeout = Duration.seconds(60)
 
     /// The number of bytes of one response that are kept while its receiver does not read.

@@ -113,6 +113,16 @@ struct LedgerTests {
         #expect(ledger.finished(9, Self.key("a"), 10, Self.whole) == [.deliver(10, to: 4)])
     }
 
+    @Test("a response that the system reports after its list serves the request for which a task was made") func late()
+    {
+        var ledger = BackgroundLedger(unclaimedLimit: 4)
+        #expect(ledger.requested(1, Self.key("a")) == [])
+        #expect(ledger.restored([]) == [.begin(1, Self.key("a"), resuming: nil)])
+        ledger.began(1, Self.key("a"), 9)
+        #expect(ledger.finished(7, Self.key("a"), 3, Self.whole) == [.deliver(3, to: 1), .cancel(9)])
+        #expect(ledger.wasCancelled(9, resume: nil) == [] && ledger.consumed(1) == [.discard(3)])
+    }
+
     @Test("a failure is not kept for a later request, and a success for some days only") func unkept() {
         let refused = ShelvedFacts(status: 503, length: 9, strongTag: nil, time: 1000)
         var ledger = BackgroundLedger(

@@ -13,6 +13,8 @@ struct LedgerWalkTests {
         struct Job {
             var key: BackgroundKey
             var isCancelled = false
+            /// Whether it has ended already, so that the system does not list it, and only its end is reported.
+            var isUnlisted = false
         }
 
         var ledger = BackgroundLedger(unclaimedLimit: 1000)
@@ -39,7 +41,9 @@ struct LedgerWalkTests {
                     self.attach(before: exchange)
                     #expect(self.isListed && self.open[exchange] == key, "seed \(self.seed): begins for \(exchange)")
                     #expect(
-                        !self.jobs.contains { $0.value.key == key && self.owners[$0.key] == nil },
+                        !self.jobs.contains {
+                            $0.value.key == key && !$0.value.isUnlisted && self.owners[$0.key] == nil
+                        },
                         "seed \(self.seed): a task is made although one is there"
                     )
                     #expect(
@@ -57,6 +61,7 @@ struct LedgerWalkTests {
                     #expect(!self.delivering.values.contains(file), "seed \(self.seed): a response for two")
                     #expect(self.delivering[exchange] == nil, "seed \(self.seed): two responses for one")
                     self.delivering[exchange] = file
+                    for (task, owner) in self.owners where owner == exchange { self.owners[task] = nil }
                 case .fail(let exchange, _):
                     #expect(self.open.removeValue(forKey: exchange) != nil, "seed \(self.seed): a second end")
                 case .discard(let file):
@@ -76,7 +81,8 @@ struct LedgerWalkTests {
             let owners = Set(self.owners.values)
             for (exchange, key) in self.open.sorted(by: { $0.key < $1.key })
             where exchange < limit && !owners.contains(exchange) && self.delivering[exchange] == nil {
-                let free = self.jobs.filter { $0.value.key == key && self.owners[$0.key] == nil }
+                let free = self.jobs
+                    .filter { $0.value.key == key && !$0.value.isUnlisted && self.owners[$0.key] == nil }
                     .sorted { $0.key < $1.key }
                 let task = free.first { !$0.value.isCancelled } ?? free.first
                 #expect(task != nil, "seed \(self.seed): exchange \(exchange) has nothing to wait for")
@@ -110,7 +116,7 @@ struct LedgerWalkTests {
         /// The program was killed and runs again: the tasks and the shelf are still there.
         mutating func relaunch() {
             (self.open, self.owners, self.delivering, self.isListed) = ([:], [:], [:], false)
-            for task in self.jobs.keys { self.jobs[task]?.isCancelled = false }
+            self.jobs = self.jobs.mapValues { Job(key: $0.key) }
             let facts = ShelvedFacts(status: 200, length: 9, strongTag: nil, time: 0)
             self.ledger = BackgroundLedger(
                 stored: self.shelf.mapValues { ($0, facts) },
@@ -119,10 +125,13 @@ struct LedgerWalkTests {
             )
         }
 
-        mutating func list() {
+        mutating func list(_ random: inout SeededGenerator) {
             guard !self.isListed else { return }
             self.isListed = true
-            self.perform(self.ledger.restored(self.jobs.map { ($0.key, $0.value.key) }))
+            for task in self.jobs.keys.sorted() where Int.random(in: 0..<4, using: &random) == 0 {
+                self.jobs[task]?.isUnlisted = true
+            }
+            self.perform(self.ledger.restored(self.jobs.filter { !$0.value.isUnlisted }.map { ($0.key, $0.value.key) }))
         }
 
         mutating func leave(_ exchange: Int, _ isCancelled: Bool) {
@@ -159,10 +168,10 @@ struct LedgerWalkTests {
                 case 9, 10: if let task { world.fail(task, leaving: Bool.random(using: &random)) }
                 case 11: if let exchange { world.consume(exchange) }
                 case 12 where Int.random(in: 0..<4, using: &random) == 0: world.relaunch()
-                default: world.list()
+                default: world.list(&random)
                 }
             }
-            world.list()
+            world.list(&random)
             // Each task ends, also those that follow.
             while let task = world.jobs.keys.min() {
                 if world.jobs[task]?.isCancelled == true { world.fail(task, leaving: true) } else { world.finish(task) }

@@ -68,6 +68,12 @@ struct TransportTests {
             switch request.path {
             case "/moved": .redirect(to: "/there")
             case "/401": .response(401, [("WWW-Authenticate", "Basic realm=\"a\"")], text: "no")
+            case "/chunked401":
+                .response(
+                    401,
+                    [("WWW-Authenticate", "Basic realm=\"a\""), ("Transfer-Encoding", "chunked")],
+                    text: "2\r\nno\r\n0\r\n\r\n"
+                )
             case "/204": .response(204)
             case "/304": .response(304, [("ETag", "\"1\"")])
             default: .response(404, text: "not here")
@@ -79,6 +85,8 @@ struct TransportTests {
             let refused = await transport.get(try server.url("401"))
             #expect(refused.head?.fields["WWW-Authenticate"] != nil && refused.body == Array("no".utf8))
             #expect(refused.error == nil)
+            let unknown = await transport.get(try server.url("chunked401"))
+            #expect(unknown.head?.status == 401 && unknown.body == Array("no".utf8) && unknown.error == nil)
             let missing = await transport.get(try server.url("gone"))
             #expect(missing.head?.status == 404 && missing.body == Array("not here".utf8))
             for status in [204, 304] {

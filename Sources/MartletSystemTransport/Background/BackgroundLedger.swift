@@ -138,8 +138,18 @@ struct BackgroundLedger: Sendable {
     mutating func finished(_ task: TaskID, _ key: BackgroundKey, _ file: FileID, _ facts: ShelvedFacts) -> [Action] {
         let exchange = self.ended(task)
         self.kept[file] = Kept(key: key, facts: facts, exchange: exchange)
-        guard let exchange else { return self.trim() }
-        return [.deliver(file, to: exchange)]
+        if let exchange { return [.deliver(file, to: exchange)] }
+        guard (200...299).contains(facts.status), let (other, rival) = self.rival(key) else { return self.trim() }
+        self.kept[file]?.exchange = other
+        self.runs[rival]?.exchange = nil
+        self.runs[rival]?.isEnding = true
+        return [.deliver(file, to: other), .cancel(rival)]
+    }
+
+    /// An exchange whose task was made because the system had not listed the one that has just ended.
+    private func rival(_ key: BackgroundKey) -> (ExchangeID, TaskID)? {
+        let runs = self.runs.filter { $0.value.key == key && !$0.value.isEnding && $0.value.exchange != nil }
+        return runs.min { $0.key < $1.key }.flatMap { run in run.value.exchange.map { ($0, run.key) } }
     }
 
     /// A task has ended without a response that can be delivered.

@@ -17,7 +17,7 @@ final class ContentSpool: @unchecked Sendable {
     }
 
     private static let memoryLimit = 1 << 20
-    private static let blockSize = 256 << 10
+    private static let blockSize = 1 << 20
 
     private let content: any RequestContent
     private let lane: SystemLane
@@ -63,7 +63,12 @@ final class ContentSpool: @unchecked Sendable {
             switch piece {
             case .bytes(let bytes): try self.add(Data(bytes))
             case .file(let source, let offset, let count):
-                guard try self.copy(source, offset, count) else { return self.end(self.unreadable) }
+                let copied = try self.copy(source, offset, min(count, Self.blockSize))
+                guard copied > 0 else { return self.end(self.unreadable) }
+                if copied < count {
+                    let rest = ContentPiece.file(source, offset: offset + Int64(copied), count: count - copied)
+                    return self.lane.later { self.received(rest) }
+                }
             case .end: return self.end(try self.finished())
             case .failed: return self.end(self.unreadable)
             }
@@ -96,19 +101,11 @@ final class ContentSpool: @unchecked Sendable {
         return .file(file.url)
     }
 
-    private func copy(_ source: any SourceFile, _ offset: Int64, _ count: Int) throws -> Bool {
-        var block = [UInt8](repeating: 0, count: min(count, Self.blockSize))
-        var copied = 0
-        while copied < count {
-            let wanted = min(block.count, count - copied)
-            let read = try block.withUnsafeMutableBytes { space in
-                try source.read(into: space.part(0..<wanted), at: offset + Int64(copied))
-            }
-            guard read > 0 else { return false }
-            try self.add(Data(block.prefix(read)))
-            copied += read
-        }
-        return true
+    private func copy(_ source: any SourceFile, _ offset: Int64, _ count: Int) throws -> Int {
+        var block = [UInt8](repeating: 0, count: count)
+        let read = try block.withUnsafeMutableBytes { try source.read(into: $0, at: offset) }
+        try self.add(Data(block.prefix(read)))
+        return read
     }
 
     private func add(_ data: Data) throws {
