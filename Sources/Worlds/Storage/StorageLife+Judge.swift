@@ -11,6 +11,8 @@ extension StorageLife {
             self.end.fail("a file of another program was changed: \(path)")
         }
         for name in Self.names { self.judge(name, isAfterLoss) }
+        // The facts that it has left are those of the bytes from now on.
+        if isAfterLoss { self.hasLostFacts = false }
         let known = Self.names.flatMap { [$0, $0 + ".part", $0 + ".part.journal"] } + ["other"]
         for name in self.disk.names(inDirectory: Self.directory) where !known.contains(name) {
             if name.hasPrefix(".martlet-") || name.contains(".martlet-bad") { continue }
@@ -55,6 +57,7 @@ extension StorageLife {
                 let size = self.disk.contents(self.path(name + ".part"))?.count ?? 0
                 self.trace.add("judge", "\(name) is resumed: \(extents) of a partial file of \(size) bytes")
                 let version = Self.version(file.facts)
+                let bases = model.partial.flatMap { $0.version == version && !self.hasLostFacts ? $0.bases : nil } ?? []
                 if let partial = model.partial, !isCommitted {
                     let missing = StorageModel.missing(promised, in: extents)
                     if version != partial.version, !promised.isEmpty {
@@ -70,11 +73,7 @@ extension StorageLife {
                     durable: isAfterLoss
                         ? extents : version == model.partial?.version ? model.partial?.durable ?? [] : [],
                     isAnchored: isAfterLoss || version == model.partial?.version && model.partial?.isAnchored == true,
-                    bases: Self.bases(
-                        model.partial.flatMap { $0.version == version ? $0.bases : nil } ?? [],
-                        extents,
-                        file
-                    )
+                    bases: Self.bases(bases, extents, file)
                 )
             case .committed:
                 if !isCommitted, !promised.isEmpty { self.end.fail("\(name) counts as finished, but is not") }
@@ -121,14 +120,19 @@ extension StorageLife {
     }
 
     /// What is known of the facts under which bytes were written, and for the others the facts that they have now.
+    ///
+    /// Bytes that were lost have none: they are written again, perhaps under the facts that a loss of power has left.
     private static func bases(
         _ known: [(range: ByteRange, facts: Int)],
         _ extents: [ByteRange],
         _ file: any PartialFile
     ) -> [(range: ByteRange, facts: Int)] {
-        let covered = known.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
+        let kept = known.flatMap { basis in
+            extents.map { (range: basis.range.clamped(to: $0), facts: basis.facts) }.filter { !$0.range.isEmpty }
+        }
+        let covered = kept.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
         let others = extents.flatMap { StorageModel.missing([$0], in: covered) }
-        return known + others.map { ($0, self.number(file.facts)) }
+        return kept + others.map { ($0, self.number(file.facts)) }
     }
 
     /// How often the facts were changed.
@@ -140,7 +144,7 @@ extension StorageLife {
     func checkBelieved(_ name: String, _ file: any PartialFile) -> [ByteRange] {
         let (version, number) = (Self.version(file.facts), Self.number(file.facts))
         for extent in file.initialExtents {
-            if let partial = self.models[name]?.partial, partial.version == version,
+            if let partial = self.models[name]?.partial, partial.version == version, !self.hasLostFacts,
                 let basis = partial.bases.first(where: { $0.range.overlaps(extent) && $0.facts > number })
             {
                 self.end.fail(

@@ -12,6 +12,8 @@ extension StorageLife {
         let name = self.chance.pick(Self.names)
         let choice = self.chance.draw(0...99)
         if self.open != nil, choice < 70 { return self.operateOnOpenFile(choice) }
+        // What a process has left is continued by the next one, if nothing speaks against it.
+        if self.open == nil, choice < 55, self.models[name]?.partial != nil { return self.resume(name) }
         switch choice {
         case 0..<20: self.create(name)
         case 20..<30: self.resume(name)
@@ -25,7 +27,7 @@ extension StorageLife {
         }
     }
 
-    private func attempt(_ text: String, _ body: () throws(StorageError) -> Void) -> StorageError? {
+    func attempt(_ text: String, _ body: () throws(StorageError) -> Void) -> StorageError? {
         self.trace.add("process \(self.process)", text)
         do throws(StorageError) {
             try body()
@@ -45,8 +47,10 @@ extension StorageLife {
         }
     }
 
-    private static func facts(_ version: Int, _ length: Int64) -> ResourceFacts {
-        ResourceFacts(url: "http://a.test/f", length: length, entityTag: "\"\(version)\"")
+    /// Makes the facts of a version; the path of the URL has so many characters more.
+    static func facts(_ version: Int, _ length: Int64, padding: Int = 0) -> ResourceFacts {
+        let url = "http://a.test/f" + String(repeating: "x", count: padding)
+        return ResourceFacts(url: url, length: length, entityTag: "\"\(version)\"")
     }
 
     // MARK: Partial files
@@ -55,10 +59,12 @@ extension StorageLife {
         self.open = nil
         let version = self.makeVersion()
         let length = self.chance.draw(1...Self.longest)
+        // Facts of more than a sector can be torn, and of more than a page be written in parts.
+        let padding = self.chance.pick([0, 600, 1500, 3000, 5000])
         // What was there may be replaced from now on.
         self.update(name) { $0.partial = nil }
         let failure = self.attempt("creates \(name), version \(version), \(length) bytes") { () throws(StorageError) in
-            let facts = Self.facts(version, length)
+            let facts = Self.facts(version, length, padding: padding)
             self.open = (name, try self.store.createPartial(self.target(name), facts: facts))
         }
         guard failure == nil else { return }
@@ -76,6 +82,8 @@ extension StorageLife {
         self.checkBelieved(name, file)
         // An empty one gets a new mark in its journal and in its attribute, which are not synced.
         self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial?.isAnchored = false } }
+        // What it believes counts as durable from now on.
+        if self.chance.draw(0...2) > 0, !self.disk.isDead(self.process) { self.checkpoint(name, file) }
     }
 
     private func discard(_ name: String) {
@@ -116,12 +124,14 @@ extension StorageLife {
         self.open = nil
         self.update(name) { $0.partial = nil }
         let length = Int64(bytes.count) + 1000
+        let rewriting = self.rewriting(name)
         let failure = self.attempt("copies \(name)") { () throws(StorageError) in
             let facts = Self.facts(version, length)
             let target = self.target(name)
             guard let file = try self.store.survey(target).existing?.file else {
                 throw StorageError(.cannotOpen, "\(name) is gone")
             }
+            self.intrusion = rewriting
             self.open = (name, try self.store.copyExisting(target, unchangedSince: file, facts: facts))
         }
         guard failure == nil else { return }
@@ -129,6 +139,7 @@ extension StorageLife {
             let written = 0..<Int64(bytes.count)
             $0.partial = .init(version: version, length: length, written: [written], bases: [(written, 0)])
         }
+        if let file = self.open?.file { self.checkBelieved(name, file) }
     }
 
     private func operateOnOpenFile(_ choice: Int) {
@@ -137,21 +148,10 @@ extension StorageLife {
             return
         }
         switch choice {
-        case 0..<30: self.write(name, file, partial, self.range(partial))
-        case 30..<40: self.checkpoint(name, file)
-        case 40..<44:
-            let failure = self.attempt("updates \(name)") { () throws(StorageError) in
-                var facts = file.facts
-                facts.finalURL = "http://b.test/\(self.makeVersion())"
-                try file.update(facts: facts)
-            }
-            // A part of the write may have destroyed facts that were not synced.
-            if failure != nil { return self.weaken(name) }
-            // What follows depends on the facts: bytes, and marks that say that these are durable.
-            guard self.chance.draw(0...2) > 0 else { return }
-            self.write(name, file, partial, self.range(partial))
-            if !self.disk.isDead(self.process) { self.checkpoint(name, file) }
-        case 44..<48:
+        case 0..<25: self.write(name, file, partial, self.range(partial))
+        case 25..<33: self.checkpoint(name, file)
+        case 33..<45: self.changeFacts(name, file, partial)
+        case 45..<48:
             _ = self.attempt("reserves \(name)") { () throws(StorageError) in
                 try file.preallocate(length: partial.length)
             }
@@ -169,6 +169,34 @@ extension StorageLife {
             if self.isFaulty { self.weaken(name) }
         default: self.commit(name, file)
         }
+    }
+
+    /// Changes the facts, once or several times, and often writes and syncs bytes that depend on them.
+    private func changeFacts(_ name: String, _ file: any PartialFile, _ partial: StorageModel.Partial) {
+        if self.chance.draw(0...2) > 0 {
+            // Bytes and facts are durable before; the crash is for what follows.
+            let aim = self.aim ?? self.aimAtFacts
+            (self.aim, self.aimAtFacts) = (nil, nil)
+            self.checkpoint(name, file)
+            self.aim = aim
+        }
+        for _ in 0..<self.chance.draw(1...3) {
+            let failure = self.attempt("updates \(name)") { () throws(StorageError) in
+                var facts = file.facts
+                facts.finalURL = "http://b.test/\(self.makeVersion())"
+                try file.update(facts: facts)
+            }
+            if failure != nil {
+                // A part of the write may have destroyed facts that were not synced.
+                self.weaken(name)
+                // If that could not be recorded either, nothing is left that may be believed.
+                let isGone = !self.disk.exists(self.path(name + ".part"))
+                return self.update(name) { if isGone { $0.partial = nil } }
+            }
+        }
+        guard self.chance.draw(0...2) > 0 else { return }
+        self.write(name, file, partial, self.range(partial))
+        if !self.disk.isDead(self.process) { self.checkpoint(name, file) }
     }
 
     private func range(_ partial: StorageModel.Partial) -> ByteRange {
@@ -261,7 +289,7 @@ extension StorageLife {
         }
     }
 
-    private func options(isGrouped: Bool) -> CommitOptions {
+    func options(isGrouped: Bool) -> CommitOptions {
         CommitOptions(
             overwrite: self.chance.draw(0...1) == 0,
             modified: self.chance.draw(0...2) == 0 ? 1_700_000_000 : nil,
@@ -271,80 +299,5 @@ extension StorageLife {
                 ? self.chance.pick([.none, .synced, .grouped]) : self.chance.pick([.none, .synced, .synced]),
             report: self.chance.draw(0...5) == 0 ? .sha256 : nil
         )
-    }
-
-    // MARK: Small files
-
-    private func small(_ name: String) {
-        if self.open?.name == name { self.open = nil }
-        let version = self.makeVersion()
-        let bytes = StorageModel.bytes(version, 0..<self.chance.draw(0...9000))
-        let options = self.options(isGrouped: true)
-        self.update(name) {
-            if options.overwrite || $0.finals.contains(.absent) { $0.mayBecome(.bytes(bytes)) }
-            if options.durability == .none { $0.durableFinals.append(.unknown) }
-        }
-        let failure = self.attempt("small \(name), version \(version), \(options.durability)") {
-            () throws(StorageError) in
-            let file = try self.store.createSmall(self.target(name))
-            let result = bytes.withUnsafeBytes { buffer in
-                Result { () throws(StorageError) in try file.append(buffer) }
-            }
-            try result.get()
-            _ = try file.commit(as: self.target(name), options)
-            guard options.durability == .grouped else { return }
-            if let error = self.store.flushGroup([self.target(name).path]).values.first { throw error }
-        }
-        guard failure == nil, !self.disk.isDead(self.process) else { return }
-        self.update(name) { $0.became(.bytes(bytes), isDurable: options.durability != .none) }
-    }
-
-    // MARK: Others
-
-    /// Another program creates a file under one of the names.
-    private func putOther(_ name: String) {
-        let path = self.path(self.chance.pick([name + ".part", name + ".part.journal", name, "other"]))
-        guard self.open == nil, !self.disk.exists(path) else { return }
-        let bytes = [UInt8](repeating: 0xEE, count: self.chance.draw(0...5000))
-        self.trace.add("another program", "creates \(path)")
-        self.disk.put(path, bytes)
-        self.others[path] = bytes
-        self.update(name) {
-            if path.hasSuffix(".part") || path.hasSuffix(".journal") {
-                $0.isTaken = true
-                $0.partial = nil
-            }
-            if path == self.path(name) {
-                $0.finals = [.bytes(bytes)]
-                $0.durableFinals = [.bytes(bytes)]
-            }
-        }
-    }
-
-    /// Another process wants the open partial file.
-    private func intrude() {
-        guard let name = self.open?.name, self.disk.features.locks, self.models[name]?.isTaken == false else { return }
-        let own = self.process
-        let journal = self.path(name + ".part.journal")
-        // After a failed sync that could not be recorded, there is nothing left to get.
-        guard self.disk.exists(journal) else { return }
-        self.disk.process = own + 50
-        let store = DiskStore()
-        var hasTaken = true
-        let choice = self.chance.draw(0...2)
-        do throws(StorageError) {
-            switch choice {
-            case 0: _ = try store.createPartial(self.target(name), facts: Self.facts(0, 1))
-            case 1: _ = try store.openPartial(self.target(name))
-            default:
-                try store.discardPartial(self.target(name))
-                hasTaken = !self.disk.exists(journal)
-            }
-        } catch {
-            hasTaken = false
-        }
-        self.disk.process = own
-        self.end.count("intruders")
-        if hasTaken { self.end.fail("a second process got \(name) by way \(choice) while the first had it open") }
     }
 }

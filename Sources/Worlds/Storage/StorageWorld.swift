@@ -16,13 +16,6 @@ package enum StorageWorld: World {
     }
 }
 
-/// How a process of a storage world ends.
-enum StorageCrash: Equatable {
-    case none
-    case kill(call: Int, before: Bool)
-    case power(call: Int, before: Bool)
-}
-
 /// The processes of a storage world, one after another, and the judge.
 final class StorageLife {
     static let directory = "/data/d"
@@ -41,12 +34,24 @@ final class StorageLife {
     var process = 1
     var open: (name: String, file: any PartialFile)?
     private(set) var nextVersion = 1
-    private var crash = StorageCrash.none
+    private var crash: StorageCrash?
+    /// A crash during the operation that is being made.
+    var aim: StorageCrash?
+    /// A crash after the first change of facts that durable bytes depend on.
+    var aimAtFacts: StorageCrash?
+    /// The crash that has ended the process.
+    private var fate: StorageCrash?
+    /// What another program does before one of the next calls.
+    var intrusion: (calls: Int, act: () -> Void)?
     private var errors: [Int: DiskFault] = [:]
+    private var failingSync = 0
     private var callsOfLife = 0
+    private var syncsOfLife = 0
     private let hasErrors: Bool
     /// Whether an injected error or a full disk may have weakened a promise.
     var isFaulty = false
+    /// Whether an injected error may have destroyed facts, see ``losesFacts(_:_:)``.
+    var hasLostFacts = false
 
     init(_ recipe: inout Recipe, _ trace: Trace) {
         var now: Int64 = 1_795_000_000_000_000_000
@@ -82,8 +87,12 @@ final class StorageLife {
                 self.begin()
                 for _ in 0..<self.recipe.draw(4...14) {
                     self.chance = Recipe(seed: self.recipe.draw(0...UInt64.max))
+                    let aim = StorageCrash.aimed(&self.recipe)
+                    let isAimed = self.recipe.has(oneIn: 8, "\(aim) of the next operation of process \(self.process)")
                     guard self.recipe.has(oneIn: 1, "an operation of process \(self.process)") else { continue }
+                    self.aim = isAimed ? aim : nil
                     self.operate()
+                    self.intrusion = nil
                     if disk.isDead(self.process) { break }
                 }
                 self.finish()
@@ -98,24 +107,38 @@ final class StorageLife {
     private func begin() {
         let call = self.recipe.draw(1...160)
         let before = self.recipe.draw(0...1) == 0
-        self.crash = .none
-        if self.recipe.has(oneIn: 2, "process \(self.process) dies \(before ? "before" : "after") call \(call)") {
-            self.crash = .kill(call: call, before: before)
-        } else if self.recipe.has(oneIn: 2, "the power fails \(before ? "before" : "after") call \(call)") {
-            self.crash = .power(call: call, before: before)
-        }
+        let kill = StorageCrash(losesPower: false, number: call, isBefore: before)
+        let loss = StorageCrash(losesPower: true, number: call, isBefore: before)
+        let isKilled = self.recipe.has(oneIn: 2, "\(kill) of process \(self.process)")
+        let isLost = self.recipe.has(oneIn: 2, "\(loss) of process \(self.process)")
+        self.crash = isKilled ? kill : isLost ? loss : nil
+        let lossAtFacts = StorageCrash(
+            losesPower: true,
+            isOfSyncs: true,
+            number: self.recipe.draw(1...3),
+            isBefore: self.recipe.draw(0...1) == 0
+        )
+        self.aimAtFacts =
+            self.recipe.has(oneIn: 4, "\(lossAtFacts) after process \(self.process) has changed facts")
+            ? lossAtFacts : nil
+        let sync = self.recipe.draw(1...4)
+        self.failingSync =
+            self.recipe.has(oneIn: 6, "sync \(sync) of process \(self.process) fails with EIO") ? sync : 0
         self.errors = [:]
         if self.hasErrors {
             for _ in 0..<3 {
                 let number = self.recipe.pick([EIO, ENOSPC, EACCES, EMFILE, EROFS, EDQUOT])
                 let call = self.recipe.draw(1...160)
+                let (isShort, bytes) = (self.recipe.draw(0...4) == 0, self.recipe.draw(1...9000))
                 if self.recipe.has(oneIn: 1, "call \(call) of process \(self.process) fails with \(number)") {
-                    self.errors[call] =
-                        self.recipe.draw(0...4) == 0 ? .short(self.recipe.draw(1...9000), then: number) : .error(number)
+                    self.errors[call] = isShort ? .short(bytes, then: number) : .error(number)
                 }
             }
         }
         self.callsOfLife = 0
+        self.syncsOfLife = 0
+        self.aim = nil
+        self.fate = nil
         self.disk.process = self.process
         // Without the boot id, no unsynced byte is promised.
         self.store = DiskStore()
@@ -126,16 +149,24 @@ final class StorageLife {
         guard call.process == self.process else { return .none }
         self.callsOfLife += 1
         self.trace.add("call \(self.callsOfLife)", "\(call.name) \(call.path) \(call.count)")
-        switch self.crash {
-        case .kill(let number, let before), .power(let number, let before):
-            if number == self.callsOfLife { return before ? .killBefore : .killAfter }
-        case .none: break
+        if var intrusion = self.intrusion {
+            intrusion.calls -= 1
+            self.intrusion = intrusion.calls > 0 ? intrusion : nil
+            if intrusion.calls == 0 { intrusion.act() }
         }
-        guard let fault = self.errors[self.callsOfLife], call.name != "close", call.name != "fcntl" else {
-            return .none
+        let (isOver, isHit) = (self.crash?.hits(call) == true, self.aim?.hits(call) == true)
+        if let fate = isOver ? self.crash : isHit ? self.aim : nil {
+            self.fate = fate
+            return fate.isBefore ? .killBefore : .killAfter
         }
+        if call.isSync { self.syncsOfLife += 1 }
+        let isFailingSync = call.isSync && self.syncsOfLife == self.failingSync
+        guard let fault = isFailingSync ? .error(EIO) : self.errors[self.callsOfLife], call.name != "close",
+            call.name != "fcntl"
+        else { return .none }
         self.trace.add("disk", "\(fault)")
         self.isFaulty = true
+        if self.losesFacts(call, fault) { self.hasLostFacts = true }
         for name in Self.names where call.path == name + ".part" || self.open?.name == name {
             // A sync that failed and could not be recorded either leaves nothing that may be believed.
             self.update(name) { if $0.partial?.hasLostWrites == true { $0.partial = nil } }
@@ -147,10 +178,20 @@ final class StorageLife {
         return fault
     }
 
+    /// Whether the facts that a journal has may be lost, although later syncs succeed: a sync of it failed, or they were
+    /// written in part.
+    ///
+    /// Not judged: the store does not treat that as permanent, and vouches for the bytes that follow with the facts before.
+    private func losesFacts(_ call: DiskCall, _ fault: DiskFault) -> Bool {
+        if Self.names.contains(where: { call.path == $0 + ".part" }) { return false }
+        if call.isSync { return true }
+        if case .short = fault { return call.name == "pwrite" }
+        return false
+    }
+
     /// Ends the process, and judges what it leaves.
     private func finish() {
-        var losesPower = false
-        if case .power = self.crash { losesPower = self.disk.isDead(self.process) }
+        let losesPower = self.fate?.losesPower == true
         self.open = nil
         self.disk.endProcess(self.process)
         if losesPower {
@@ -159,7 +200,7 @@ final class StorageLife {
             self.end.count("losses of power")
         } else {
             self.trace.add("process \(self.process)", "ends")
-            if self.crash != .none { self.end.count("kills") }
+            if self.fate != nil { self.end.count("kills") }
         }
         self.process += 1
         self.disk.process = self.process
