@@ -99,7 +99,7 @@ final class DiskPartialFile: PartialFile {
     /// Syncs the facts, unless they are durable; returns 0 or the error number.
     private func syncFacts(_ state: inout FactsState) -> Int32 {
         if state.isDurable { return 0 }
-        let number = self.synced(self.journal.sync)
+        let number = self.syncedJournal()
         if number == 0 { state.isDurable = true }
         return number
     }
@@ -233,24 +233,28 @@ final class DiskPartialFile: PartialFile {
         }
     }
 
-    /// Syncs the data; see ``synced(_:)``.
+    /// Syncs the data; a failure is permanent and invalidates the journal's marks of written bytes.
     func syncData(_ sync: () -> Int32) throws(StorageError) {
         try self.requireIntact()
-        try self.check(self.synced(sync), "cannot sync")
-    }
-
-    /// Syncs the journal; see ``synced(_:)``.
-    func syncJournal() throws(StorageError) {
-        try self.check(self.synced(self.journal.sync), "cannot sync the journal of")
-    }
-
-    /// Syncs the data or the journal; returns 0 or the error number.
-    ///
-    /// A failure is permanent: the kernel may have dropped what was written to either, while reads still show it. The
-    /// written bytes are distrusted, of the journal too: their facts may be among what was dropped.
-    private func synced(_ sync: () -> Int32) -> Int32 {
         let number = sync()
         if number != 0 { self.lost() }
+        try self.check(number, "cannot sync")
+    }
+
+    /// Syncs the journal; a failure is permanent and invalidates its marks of written bytes.
+    func syncJournal() throws(StorageError) {
+        try self.check(self.syncedJournal(), "cannot sync the journal of")
+    }
+
+    /// Syncs the journal as ``syncJournal()`` does; returns 0 or the error number.
+    ///
+    /// After a failure, the facts of the written bytes may be among what the kernel has dropped.
+    private func syncedJournal() -> Int32 {
+        let number = self.journal.sync()
+        guard number != 0 else { return 0 }
+        self.hasLostWrites.store(true, ordering: .releasing)
+        // Reads still show the facts, and who opens the journal writes them again: nothing has to be deleted.
+        if self.journal.store(BootID.unknown) != 0 { self.losses.note(self.directory.path(self.names.journal)) }
         return number
     }
 

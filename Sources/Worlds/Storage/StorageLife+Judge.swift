@@ -11,8 +11,6 @@ extension StorageLife {
             self.end.fail("a file of another program was changed: \(path)")
         }
         for name in Self.names { self.judge(name, isAfterLoss) }
-        // The facts that it has left are those of the bytes from now on.
-        if isAfterLoss { self.hasLostFacts = false }
         let known = Self.names.flatMap { [$0, $0 + ".part", $0 + ".part.journal"] } + ["other"]
         for name in self.disk.names(inDirectory: Self.directory) where !known.contains(name) {
             if name.hasPrefix(".martlet-") || name.contains(".martlet-bad") { continue }
@@ -57,7 +55,7 @@ extension StorageLife {
                 let size = self.disk.contents(self.path(name + ".part"))?.count ?? 0
                 self.trace.add("judge", "\(name) is resumed: \(extents) of a partial file of \(size) bytes")
                 let version = Self.version(file.facts)
-                let bases = model.partial.flatMap { $0.version == version && !self.hasLostFacts ? $0.bases : nil } ?? []
+                let bases = model.partial.flatMap { $0.version == version ? $0.bases : nil } ?? []
                 if let partial = model.partial, !isCommitted {
                     let missing = StorageModel.missing(promised, in: extents)
                     if version != partial.version, !promised.isEmpty {
@@ -144,7 +142,7 @@ extension StorageLife {
     func checkBelieved(_ name: String, _ file: any PartialFile) -> [ByteRange] {
         let (version, number) = (Self.version(file.facts), Self.number(file.facts))
         for extent in file.initialExtents {
-            if let partial = self.models[name]?.partial, partial.version == version, !self.hasLostFacts,
+            if let partial = self.models[name]?.partial, partial.version == version,
                 let basis = partial.bases.first(where: { $0.range.overlaps(extent) && $0.facts > number })
             {
                 self.end.fail(

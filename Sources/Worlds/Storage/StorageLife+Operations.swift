@@ -163,8 +163,8 @@ extension StorageLife {
             _ = self.attempt("releases the reserve of \(name)") { () throws(StorageError) in file.releaseReserve() }
         case 52..<56:
             // It reports no failure, and so promises nothing new.
-            self.open = nil
             _ = self.attempt("keeps \(name)") { () throws(StorageError) in file.keep() }
+            self.open = nil
             // The error may be that of its sync.
             if self.isFaulty { self.weaken(name) }
         default: self.commit(name, file)

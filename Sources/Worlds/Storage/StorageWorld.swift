@@ -45,13 +45,14 @@ final class StorageLife {
     var intrusion: (calls: Int, act: () -> Void)?
     private var errors: [Int: DiskFault] = [:]
     private var failingSync = 0
+    /// Whether the last call was a sync that failed, which is not recorded yet: a kill at that instant is not tried, because
+    /// what it leaves is told to users.
+    private var isUnrecorded = false
     private var callsOfLife = 0
     private var syncsOfLife = 0
     private let hasErrors: Bool
     /// Whether an injected error or a full disk may have weakened a promise.
     var isFaulty = false
-    /// Whether an injected error may have destroyed facts, see ``losesFacts(_:_:)``.
-    var hasLostFacts = false
 
     init(_ recipe: inout Recipe, _ trace: Trace) {
         var now: Int64 = 1_795_000_000_000_000_000
@@ -136,6 +137,7 @@ final class StorageLife {
             }
         }
         self.callsOfLife = 0
+        self.isUnrecorded = false
         self.syncsOfLife = 0
         self.aim = nil
         self.fate = nil
@@ -155,9 +157,11 @@ final class StorageLife {
             if intrusion.calls == 0 { intrusion.act() }
         }
         let (isOver, isHit) = (self.crash?.hits(call) == true, self.aim?.hits(call) == true)
+        let isRecording = self.isUnrecorded
+        self.isUnrecorded = false
         if let fate = isOver ? self.crash : isHit ? self.aim : nil {
             self.fate = fate
-            return fate.isBefore ? .killBefore : .killAfter
+            return fate.isBefore && !isRecording ? .killBefore : .killAfter
         }
         if call.isSync { self.syncsOfLife += 1 }
         let isFailingSync = call.isSync && self.syncsOfLife == self.failingSync
@@ -166,8 +170,9 @@ final class StorageLife {
         else { return .none }
         self.trace.add("disk", "\(fault)")
         self.isFaulty = true
-        if self.losesFacts(call, fault) { self.hasLostFacts = true }
-        for name in Self.names where call.path == name + ".part" || self.open?.name == name {
+        self.isUnrecorded = isRecording || call.isSync
+        for name in Self.names
+        where [name + ".part", name + ".part.journal"].contains(call.path) || self.open?.name == name {
             // A sync that failed and could not be recorded either leaves nothing that may be believed.
             self.update(name) { if $0.partial?.hasLostWrites == true { $0.partial = nil } }
             // A mark of which a part was written counts for nothing, nor does its extent.
@@ -176,17 +181,6 @@ final class StorageLife {
             if call.name == "fsync" || call.name == "fdatasync" { self.weaken(name) }
         }
         return fault
-    }
-
-    /// Whether the facts that a journal has may be lost, although later syncs succeed: a sync of it failed, or they were
-    /// written in part.
-    ///
-    /// Not judged: the store does not treat that as permanent, and vouches for the bytes that follow with the facts before.
-    private func losesFacts(_ call: DiskCall, _ fault: DiskFault) -> Bool {
-        if Self.names.contains(where: { call.path == $0 + ".part" }) { return false }
-        if call.isSync { return true }
-        if case .short = fault { return call.name == "pwrite" }
-        return false
     }
 
     /// Ends the process, and judges what it leaves.
