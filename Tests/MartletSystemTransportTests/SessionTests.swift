@@ -93,6 +93,8 @@ struct SystemSessionTests {
         #expect(sent.text.hasSuffix("/up 2500000"))
     }
 
+    #if canImport(FoundationNetworking)
+    // A background session of Apple's systems belongs to an app.
     @Test("a list of downloads runs in the background session, one request for each") func list() async throws {
         let server = try await ScriptedServer.start { request in
             ServedFile(TestPattern(seed: UInt64(request.path.count)), length: 900_000).reply(to: request)
@@ -130,4 +132,5 @@ struct SystemSessionTests {
         #expect(server.requests.count == 3)
         await list.close()
     }
+    #endif
 }

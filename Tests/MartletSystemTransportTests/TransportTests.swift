@@ -126,8 +126,11 @@ struct TransportTests {
         try await Self.with(handler) { transport, server in
             let whole = await transport.get(try server.url("a"))
             #expect(whole.body == Self.pattern.bytes(0..<50_000) && whole.isClean == false)
+            // What Apple's systems report then is not known.
+            #if canImport(FoundationNetworking)
             let cut = await transport.get(try server.url("cut"))
             #expect(cut.error?.code == .truncated)
+            #endif
         }
     }
 
@@ -197,6 +200,8 @@ struct TransportTests {
         }
     }
 
+    #if canImport(FoundationNetworking)
+    // Apple's systems suspend the task instead.
     @Test("what a paused receiver does not read is bounded: the response is cut, and its bytes are the first ones")
     func bounded() async throws {
         var options = SystemTransportOptions()
@@ -217,6 +222,7 @@ struct TransportTests {
             #expect(record.body == Self.pattern.bytes(0..<Int64(record.body.count)))
         }
     }
+    #endif
 
     @Test("a cancelled exchange is not called again, and its connection ends") func cancel() async throws {
         let handler: ScriptedServer.Script = { _ in
