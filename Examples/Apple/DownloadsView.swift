@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Never run: this machine has no SwiftUI. A check parses the file, and nothing compiles it.
 //
-// A list of downloads for a phone: added, paused, resumed and removed, with progress. The system continues the downloads while
-// the app is suspended or not running, and the list has them again at the next start.
+// A list of downloads for a phone: added, paused, resumed and removed, with progress. The system continues the
+// downloads while the app is suspended or not running, and the list has them again at the next start.
 
 import Martlet
 import MartletSystemTransport

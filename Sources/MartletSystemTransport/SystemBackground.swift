@@ -13,14 +13,14 @@ internal import TransferEngine
 ///     let list = try OfflineDownloads(list: file, directory: films, configuration: configuration)
 ///     try list.resumeInterrupted()
 ///
-/// A download is a download task of the system, described by its request. After a relaunch, the same request, as the list
-/// makes it again, gets the task's response, even if it arrived in the meantime. The engine then checks, writes and names the
-/// file as it does with any other. Until then its progress is not known.
+/// A download is a download task of the system, described by its request. After a relaunch, the same request, as the
+/// list makes it again, gets the task's response, even if it arrived in the meantime. The engine then checks, writes
+/// and names the file as it does with any other. Until then its progress is not known.
 ///
 /// Only GET requests without content run there, and only those without credentials unless ``sendsCredentials`` is set.
-/// Others run in the program's own session. The system follows redirects in the background by itself.
+/// Others run in the program's own session. In the background the system follows redirects, without Martlet's rules.
 ///
-/// On Linux, where there are no background sessions, the tasks end with the program.
+/// Linux has no background sessions: the tasks end with the program there.
 public struct SystemBackground: Sendable {
     /// The identifier of the session, unique within the program.
     public var identifier: String
@@ -30,7 +30,7 @@ public struct SystemBackground: Sendable {
 
     /// Whether requests with credentials or cookies run in the background.
     ///
-    /// The system follows redirects by itself, and what it then sends to another server is not known to Martlet.
+    /// The system follows redirects, and Martlet does not know what it then sends to another server.
     public var sendsCredentials = false
 
     /// Whether the system chooses the time, such as when the device charges and is on Wi-Fi.
@@ -39,7 +39,8 @@ public struct SystemBackground: Sendable {
     /// Whether expensive networks are used, such as cellular ones.
     public var allowsExpensiveNetwork = true
 
-    /// The number of responses that are kept although the program does not request them again; the oldest are deleted first.
+    /// The number of responses that are kept although the program does not request them again; the oldest are deleted
+    /// first.
     public var unclaimedLimit = 64
 
     /// Changes the system's configuration of the session, after Martlet has set it up.
@@ -49,7 +50,7 @@ public struct SystemBackground: Sendable {
     ///
     /// - Parameters:
     ///   - identifier: The identifier, unique within the program; two runs of the program use the same one.
-    ///   - directory: The directory of responses that were not delivered; `nil` for one in the user's caches.
+    ///   - directory: The directory of undelivered responses; `nil` for one in the user's caches.
     public init(identifier: String, directory: URL? = nil) {
         self.identifier = identifier
         self.directory =
@@ -68,8 +69,8 @@ public struct SystemBackground: Sendable {
     /// Takes the completion handler of `application(_:handleEventsForBackgroundURLSession:completionHandler:)`.
     ///
     /// It is called on the main queue once the system has reported all events of the session and the responses that the
-    /// program has requested again were delivered. Open the list of downloads, or create the session, after this call. What is
-    /// not requested by then is delivered when the program runs again.
+    /// program has requested again were delivered. Open the list of downloads, or create the session, after this call.
+    /// What is not requested by then is delivered when the program runs again.
     ///
     /// - Parameters:
     ///   - identifier: The identifier of the session.
@@ -85,8 +86,8 @@ public struct SystemBackground: Sendable {
 extension SessionConfiguration {
     /// Downloads that the system continues while the program is suspended or not running.
     ///
-    /// Each download is one request, and many are given to the system at once, because the program does not run to start the
-    /// next one.
+    /// Each download is one request, and many are given to the system at once, because the program does not run to
+    /// start the next one.
     ///
     /// - Parameter background: The options of the session. The first ones for an identifier hold for the process.
     /// - Returns: The configuration.

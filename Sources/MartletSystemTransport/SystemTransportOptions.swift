@@ -10,8 +10,8 @@ public import TransferEngine
 public struct SystemTransportOptions: Sendable {
     /// The time until a server responds, or receives the first byte of a request's content.
     ///
-    /// It takes the place of `SessionConfiguration.connectTimeout`, and for the head of a response that of `requestTimeout`: the
-    /// system does not report when it has connected.
+    /// It takes the place of `SessionConfiguration.connectTimeout`, and for the head of a response that of
+    /// `requestTimeout`: the system does not report when it has connected.
     public var responseTimeout = Duration.seconds(60)
 
     /// The number of bytes of one response that are kept while its receiver does not read.
@@ -33,9 +33,9 @@ extension TransportOverride {
     ///     configuration.transport = .urlSession()
     ///     let queue = try TransferQueue(configuration: configuration)
     ///
-    /// TLS and proxies are those of the system: `SessionConfiguration.tls` and `SessionConfiguration.proxy` have no effect.
-    /// Redirects, cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own connections:
-    /// Foundation's session there ends the process on some malformed responses.
+    /// TLS and proxies are those of the system: `SessionConfiguration.tls` and `SessionConfiguration.proxy` have no
+    /// effect. Redirects, cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own
+    /// connections: Foundation's session there ends the process on some malformed responses.
     ///
     /// - Parameter options: The options.
     /// - Returns: The value for `SessionConfiguration.transport`, for any number of sessions.

@@ -119,7 +119,7 @@ final class SimulatedSystem: Sendable {
             Task { done(Self.left("resume \(task)")) }
         }
 
-        /// What a task has left of the version `"1"`.
+        /// The resume data of a task, of the version `"1"`.
         static func left(_ text: String) -> SystemResumption? {
             SystemResumption(Data(text.utf8), of: ReportedHead(status: 200, fields: ["Etag": "\"1\""]))
         }
@@ -172,7 +172,7 @@ struct BackgroundTests {
         let lost = ExchangeLog()
         _ = await first?.transport.begin(try Self.url("film"), lost)
         await system.waitForTasks(1)
-        // Killed: nobody is told anything.
+        // Killed: nothing is cancelled or reported.
         first = nil
         let second = Program(system, directory)
         let log = ExchangeLog()
@@ -354,7 +354,7 @@ struct BackgroundTests {
         await again.close()
     }
 
-    @Test("requests that are not for the background run in the program") func others() async throws {
+    @Test("uploads and requests with credentials run in the program") func others() async throws {
         let server = try await ScriptedServer.start { .response(200, text: "\($0.method) \($0.body.count)") }
         let (system, directory) = (SimulatedSystem(), try TemporaryDirectory())
         let program = Program(system, directory)

@@ -78,7 +78,7 @@ struct FlowTests {
         #expect(Self.drain(&flow) == ["connected", "head"])
         flow.bodyReceived(0, count: 10)
         #expect(Self.drain(&flow, .pause) == ["body 0"] && flow.takeCommands() == [.suspend])
-        // What was on its way when the task was suspended.
+        // Bytes that were on their way when the task was suspended.
         flow.bodyReceived(1, count: 10)
         #expect(flow.next() == nil && flow.takeCommands() == [] && flow.bufferedBytes == 10)
         flow.resumed()
@@ -133,7 +133,7 @@ struct FlowTests {
         #expect(Self.drain(&sending) == ["connected"] && sending.takeCommands() == [])
     }
 
-    /// What a random walk reports and decides, from which the receiver's calls follow.
+    /// The reports and decisions of a random walk, from which the receiver's calls follow.
     private struct History {
         var chunks: [Int] = []
         var declared: Int64?

@@ -153,8 +153,7 @@ struct TransportTests {
         }
     }
 
-    @Test("content is sent from memory, empty, and from a file that is removed afterwards") func content() async throws
-    {
+    @Test("content is sent from memory, empty, and from a file that is removed later") func content() async throws {
         let handler: ScriptedServer.Script = { request in
             .response(200, text: "\(request.method) \(request.body.count) \(request["Content-Length"] ?? "-")")
         }
@@ -181,7 +180,7 @@ struct TransportTests {
             let receiver = ExchangeLog { _ in
                 calls.withLock { calls in
                     calls.parts += 1
-                    #expect(calls.parts <= calls.resumes + 1, "a part arrived that was not asked for")
+                    #expect(calls.parts <= calls.resumes + 1, "a part arrived without a request to read")
                 }
                 return .pause
             }
@@ -273,7 +272,7 @@ struct TransportTests {
         }
     }
 
-    @Test("a shutdown fails what runs as cancelled, and what starts afterwards") func shutdown() async throws {
+    @Test("a shutdown fails what runs as cancelled, and what starts later") func shutdown() async throws {
         try await Self.with(Self.silent) { transport, server in
             let receiver = ExchangeLog()
             _ = await transport.begin(try server.url("a"), receiver)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import TransferCore
 internal import TransferEngine
 
-/// What a task of a background session fetches, as it stands in the task's description.
+/// Identifies the response that a task of a background session fetches; it is part of the task's description.
 ///
 /// A request of a later run of the program with an equal key gets the task's response instead of being sent again.
 struct BackgroundKey: Hashable, Codable, Sendable {
@@ -37,7 +37,8 @@ struct BackgroundKey: Hashable, Codable, Sendable {
 
     /// Whether a background session may have a request.
     ///
-    /// It follows redirects by itself and may send credentials to another server then, so that the program has to allow it.
+    /// It follows redirects without the engine, and may send credentials to another server: the program has to allow
+    /// that.
     static func allows(_ request: ExchangeRequest, withCredentials: Bool) -> Bool {
         guard request.method == "GET", request.body == nil, request.content == nil, request.addresses == nil else {
             return false
@@ -78,7 +79,7 @@ struct BackgroundKey: Hashable, Codable, Sendable {
     }
 }
 
-/// What decides whether a stored response answers a request.
+/// The facts that decide whether a stored response answers a request.
 struct ShelvedFacts: Hashable, Sendable {
     var status: Int
     var length: Int64
@@ -90,7 +91,7 @@ struct ShelvedFacts: Hashable, Sendable {
 
 /// The description of a task, which the system keeps with it.
 struct TaskDescription: Codable, Sendable, Equatable {
-    /// What it fetches.
+    /// The key of its response.
     var key: BackgroundKey
     /// The entity tag of the bytes with which it began, or `nil` if it began without any.
     var resumedTag: String?

@@ -3,12 +3,12 @@ internal import TransferCore
 
 /// Decides which task of a background session, or which response that has already arrived, belongs to which exchange.
 ///
-/// Pure value. A task may be older than the program that runs now: its exchange is then gone, and the one that requests the
-/// same takes its place. Nothing is requested before the system has listed its tasks.
+/// Pure value. A task may be older than the program that runs now: its exchange is then gone, and the one that requests
+/// the same takes its place. Nothing is requested before the system has listed its tasks.
 ///
 /// - Invariant: At most one exchange has a task or a response, and an exchange has at most one.
-/// - Invariant: A success is discarded only after its exchange has received all of it or has refused it, or if nothing requests
-///   it: beyond the limit, or after some days. Other responses are never kept for a later request.
+/// - Invariant: A success is discarded only after its exchange has received all of it or has refused it, or if nothing
+///   requests it: beyond the limit, or after some days. Other responses are never kept for a later request.
 struct BackgroundLedger: Sendable {
     /// An exchange of this run of the program.
     typealias ExchangeID = Int
@@ -20,7 +20,8 @@ struct BackgroundLedger: Sendable {
     enum Action: Sendable, Equatable {
         /// Make a task, and report it by ``BackgroundLedger/began(_:_:)``.
         case begin(ExchangeID, BackgroundKey, resuming: FileID?)
-        /// Cancel a task, and report the data with which it can be resumed by ``BackgroundLedger/wasCancelled(_:resume:)``.
+        /// Cancel a task, and report the data with which it can be resumed by
+        /// ``BackgroundLedger/wasCancelled(_:resume:)``.
         case cancel(TaskID)
         case deliver(FileID, to: ExchangeID)
         case fail(ExchangeID, BackgroundFailure)
@@ -31,7 +32,7 @@ struct BackgroundLedger: Sendable {
     private struct Run: Sendable {
         var key: BackgroundKey
         var exchange: ExchangeID?
-        /// Whether it was told to end; its exchange is then one that waits for that.
+        /// Whether it is being cancelled; its exchange, if it has one, waits for that.
         var isEnding = false
     }
 
@@ -85,7 +86,7 @@ struct BackgroundLedger: Sendable {
 
     /// The program cancels an exchange, whose task then ends.
     ///
-    /// What the task has can be resumed, and a response stays.
+    /// The received bytes can be resumed, and a response stays on the shelf.
     mutating func cancelled(_ exchange: ExchangeID) -> [Action] {
         self.waiting.removeAll { $0.exchange == exchange }
         if let task = self.detach(exchange), let run = self.runs[task], !run.isEnding {
@@ -118,7 +119,7 @@ struct BackgroundLedger: Sendable {
 
     // MARK: Tasks
 
-    /// What a task fetches, or `nil` if it is not known.
+    /// The key of a task, or `nil` if it is not known.
     func key(of task: TaskID) -> BackgroundKey? { self.runs[task]?.key }
 
     /// The system has listed its tasks.
@@ -175,7 +176,7 @@ struct BackgroundLedger: Sendable {
 
     /// A task that had to be cancelled has ended.
     mutating func wasCancelled(_ task: TaskID, resume: FileID?) -> [Action] {
-        // It may have ended by itself before.
+        // It may have ended before the cancellation.
         guard let run = self.runs[task], run.isEnding else { return resume.map { [.discard($0)] } ?? [] }
         self.runs[task] = nil
         let actions = self.keep(resume, run.key)
@@ -241,7 +242,7 @@ struct BackgroundLedger: Sendable {
         return older.map { .discard($0) } + self.trim()
     }
 
-    /// Discards what nothing requests: failures, which another request has to find out anew, and the oldest beyond the limit.
+    /// Discards unclaimed files: responses of failures, and the oldest beyond the limit.
     private mutating func trim() -> [Action] {
         guard self.isRestored else { return [] }
         let unclaimed = self.kept.filter { $0.value.exchange == nil }

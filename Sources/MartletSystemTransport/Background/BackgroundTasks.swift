@@ -45,7 +45,8 @@ protocol BackgroundTasksReceiver: AnyObject, Sendable {
 
 /// The tasks of a background `URLSession`, and its delegate.
 ///
-/// FoundationNetworking has no background sessions: there the tasks are those of an ordinary session and end with the program.
+/// FoundationNetworking has no background sessions: there the tasks are those of an ordinary session and end with the
+/// program.
 ///
 /// `@unchecked Sendable`: the variables are used on the lane only, on which the session calls its delegate.
 final class SystemBackgroundTasks: NSObject, BackgroundTasks, URLSessionDownloadDelegate, @unchecked Sendable {

@@ -26,7 +26,8 @@ final class BackgroundTransfers: BackgroundTasksReceiver, @unchecked Sendable {
     ///   - directory: The directory of the shelf.
     ///   - lane: The lane.
     ///   - unclaimedLimit: The number of responses that are kept although nothing requests them.
-    ///   - wake: Returns whether the system waits until its events were handled; with `true` it is told so.
+    ///   - wake: Returns whether the system waits until its events were handled; with `true` it calls the system's
+    ///     handlers.
     init(
         directory: URL,
         on lane: SystemLane,

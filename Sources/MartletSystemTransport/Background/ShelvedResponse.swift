@@ -20,7 +20,7 @@ struct ShelvedResponse: Codable, Sendable {
     /// - Parameters:
     ///   - reported: The head.
     ///   - task: What was requested.
-    ///   - url: The URL of the response, after redirects, which a background session follows by itself.
+    ///   - url: The URL of the response, after redirects, which the system follows in the background.
     ///   - length: The length of the file.
     ///   - time: The time in seconds since 1970.
     /// - Throws: The error with which the exchange fails.
@@ -80,7 +80,7 @@ struct ShelvedResponse: Codable, Sendable {
         return ResponseHead(status: 200, fields: fields, framing: .length(length))
     }
 
-    /// What decides whether it answers a request.
+    /// The facts that decide whether it answers a request.
     var facts: ShelvedFacts {
         ShelvedFacts(
             status: self.status,

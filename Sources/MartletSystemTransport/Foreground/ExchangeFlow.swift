@@ -3,11 +3,11 @@ internal import TransferCore
 
 /// Decides what happens to one exchange that a task of `URLSession` performs.
 ///
-/// Pure value: what the task reports goes in, what its receiver gets and what the task has to do come out. A task reports
-/// without waiting for the receiver, so that what a paused receiver does not take is kept here, up to a limit.
+/// Pure value: what the task reports goes in, what its receiver gets and what the task has to do come out. A task
+/// reports without waiting for the receiver, so that what a paused receiver does not take is kept here, up to a limit.
 ///
 /// - Invariant: The deliveries are in the port's order: connected, interim heads, the head, the body, one end.
-/// - Invariant: No byte is delivered that is not the next one of the response whose head was delivered.
+/// - Invariant: Each delivered byte is the next one of the response whose head was delivered.
 struct ExchangeFlow<Chunk: Sendable>: Sendable {
     /// A call of the receiver.
     enum Delivery: Sendable {
@@ -24,7 +24,7 @@ struct ExchangeFlow<Chunk: Sendable>: Sendable {
         case suspend, resume, cancel
     }
 
-    /// What the task has reported.
+    /// The reports of the task so far.
     private enum Reception {
         case waiting
         case receiving(ResponseHead)

@@ -10,16 +10,16 @@ struct ReportedHead: Sendable {
 
 /// Converts heads as `URLSession` reports them.
 ///
-/// `URLSession` decodes contents of the codings that it knows, whatever was requested, and reports the fields of the coded
-/// content. Offsets, lengths, validators and digests are then those of other bytes.
+/// `URLSession` decodes contents of the codings that it knows, whatever was requested, and reports the fields of the
+/// coded content. Offsets, lengths, validators and digests are then those of other bytes.
 enum ResponseTranslation {
     /// Converts the head of a final response.
     ///
     /// - Parameters:
     ///   - reported: The head.
     ///   - method: The request's method.
-    ///   - acceptsCoding: Whether the program requested codings. It then gets decoded content, without what is true of the
-    ///     coded one only; otherwise such a success fails, because the bytes that the server sent cannot be had.
+    ///   - acceptsCoding: Whether the program requested codings. It then gets decoded content, without what is true of
+    ///     the coded one only; otherwise such a success fails, because the bytes that the server sent cannot be had.
     /// - Returns: The head, or the error with which the exchange fails.
     static func head(
         _ reported: ReportedHead,
@@ -39,8 +39,7 @@ enum ResponseTranslation {
                 return .failure(
                     TransportError(
                         .malformed,
-                        "the server sent its content coded (\(coding)), and the system decodes it, so that the file itself"
-                            + " cannot be received",
+                        "the server sent its content coded (\(coding)), which the system decodes: the file cannot be had",
                         remedy: "use Martlet's own transport for this server"
                     )
                 )

@@ -8,8 +8,8 @@ internal import TransferEngine
 
 /// One request and its response, as a task of a `URLSession`.
 ///
-/// `@unchecked Sendable`: the variables are used on the lane only. The delegate of the session calls there, the spool and the
-/// deadline, too, and the engine's commands are passed to it.
+/// `@unchecked Sendable`: the variables are used on the lane only. The delegate of the session calls there, the spool
+/// and the deadline, too, and the engine's commands are passed to it.
 final class SystemExchange: Exchange, @unchecked Sendable {
     private let lane: SystemLane
     private let request: ExchangeRequest
