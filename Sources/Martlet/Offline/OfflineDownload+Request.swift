@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 extension OfflineDownload {
-    /// A download to be added to a list; see ``OfflineDownloads/add(contentsOf:)-(Sequence<OfflineDownload/Request>)``.
+    /// A download to be added to a list; see ``OfflineDownloads/add(contentsOf:)-(Sequence<OfflineDownload.Request>)``.
     public struct Request: Sendable {
         /// The request: a plain GET, which may have header fields, mirrors and digests.
         public var request: TransferRequest
