@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A replacement for the network of a session, for the tests of programs.
+/// A replacement for the connections of a session: those of the system, or a network that the tests of a program simulate.
 ///
 /// Opaque: the product `TransferTesting` makes the values.
 public struct TransportOverride: Sendable {
