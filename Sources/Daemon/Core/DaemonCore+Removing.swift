@@ -20,12 +20,14 @@ extension DaemonCore {
             self.beingCancelled.remove($0.id) == nil && self.lanes[session]?.live[$0.id] == nil
         }
         await self.waitUntilLeft(transfers.map(\.id), session)
-        if deletesPartial { for one in left { self.discard(one) } }
-        for var one in transfers {
-            guard let path = self.keptFiles.removeValue(forKey: one.id) else { continue }
+        let kept = transfers.compactMap { one -> StoredTransfer? in
+            guard let path = self.keptFiles.removeValue(forKey: one.id) else { return nil }
+            var one = one
             one.path = path
-            self.discard(one)
+            return one
         }
+        // Before the caller is told: a daemon that is killed after that does not know what it had to delete.
+        await self.discard((deletesPartial ? left : []) + kept)
         for var one in transfers {
             (one.state, one.ended) = (.removed, now)
             if self.isHeard(.removed) { self.tell(.removed(TransferRecord(one))) }
@@ -79,17 +81,32 @@ extension DaemonCore {
     func deleteFiles(of transfers: [StoredTransfer], deletingPartial deletesPartial: Bool) {
         guard deletesPartial else { return }
         for one in transfers where self.lanes[one.session]?.live[one.id] == nil {
-            self.discard(one, unlessWrittenSince: one.ended)
+            guard let target = self.letGo(one) else { continue }
+            self.parts.pool.run { [store = self.parts.store] in
+                try? store.discardPartial(target, unlessWrittenSince: one.ended)
+            }
         }
     }
 
-    /// Deletes the partial file or upload of a transfer that no engine has.
-    private func discard(_ transfer: StoredTransfer, unlessWrittenSince time: Double? = nil) {
-        guard transfer.upload == nil else { return self.lane(transfer.session).giveUp(transfer) }
-        guard let target = transfer.path.flatMap(Self.target) else { return }
-        self.parts.pool.run { [store = self.parts.store] in
-            try? store.discardPartial(target, unlessWrittenSince: time)
+    /// Deletes the partial files and uploads of transfers that no engine has; returns when the files are deleted.
+    private func discard(_ transfers: [StoredTransfer]) async {
+        let targets = transfers.compactMap { self.letGo($0) }
+        guard !targets.isEmpty else { return }
+        await withCheckedContinuation { deleted in
+            self.parts.pool.run { [store = self.parts.store] in
+                for target in targets { try? store.discardPartial(target) }
+                deleted.resume()
+            }
         }
+    }
+
+    /// Gives up an upload; returns the place of a download, if it has one.
+    private func letGo(_ transfer: StoredTransfer) -> FileTarget? {
+        guard transfer.upload == nil else {
+            self.lane(transfer.session).giveUp(transfer)
+            return nil
+        }
+        return transfer.path.flatMap(Self.target)
     }
 
     func forgetAll(_ session: String?) async throws(ControlError) -> Int {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A replacement for the connections of a session: those of the system, or a network that the tests of a program simulate.
 ///
-/// Opaque: the product `TransferTesting` makes the values.
+/// Opaque: the products `MartletSystemTransport` and `TransferTesting` make the values.
 public struct TransportOverride: Sendable {
     /// Creates the transport of one engine.
     package let makeTransport: @Sendable () -> any Transport

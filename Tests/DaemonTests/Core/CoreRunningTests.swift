@@ -208,6 +208,24 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
+    @Test("Removed while they are paused they are gone with their partial files when the call returns")
+    func removePaused() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 6
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness { $0.options[.maxConcurrentDownloads] = "6" }
+        var ids: [GID] = []
+        for number in 0..<6 { ids.append(try await harness.add(server.text("file\(number)"), ["split": "1"])) }
+        for id in ids { try await harness.events.wait(for: 1_000_000, of: id) }
+        try await harness.core.perform(.pause, on: .ids(ids))
+        #expect(TemporaryDirectory.entries(of: harness.path("")).count == 12)
+        try await harness.core.perform(.remove(deletesPartial: true), on: .ids(ids))
+        #expect(TemporaryDirectory.entries(of: harness.path("")) == [])
+        await harness.stop()
+    }
+
     @Test("Paused before its first bytes, it keeps its path, by which its removal finds the partial file")
     func pausedBeforeBytes() async throws {
         var file = ServedFile(length: Self.length)
