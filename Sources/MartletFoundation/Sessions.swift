@@ -37,7 +37,10 @@ extension SessionConfiguration.ProxyChoice {
     ///   - hosts: The hosts that are connected to directly, separated by commas.
     /// - Returns: The choice.
     /// - Throws: ``TransferError`` with `badConfiguration`.
-    public static func server(_ url: URL, except hosts: String = "") throws(TransferError) -> SessionConfiguration.ProxyChoice {
+    public static func server(
+        _ url: URL,
+        except hosts: String = ""
+    ) throws(TransferError) -> SessionConfiguration.ProxyChoice {
         try .server(url.absoluteString, except: hosts)
     }
 }

@@ -57,7 +57,10 @@ struct CookieTests {
         #expect(storage.cookies.map(\.name) == ["a"])
     }
 
-    @Test("The policy says which cookies are kept", arguments: [SessionConfiguration.CookieAcceptance.always, .onlyFromFirstHost, .never])
+    @Test(
+        "The policy says which cookies are kept",
+        arguments: [SessionConfiguration.CookieAcceptance.always, .onlyFromFirstHost, .never]
+    )
     func acceptance(_ acceptance: SessionConfiguration.CookieAcceptance) async throws {
         let server = try await ScriptedServer.start { request in
             .response(request.path == "/to" ? 200 : 302, [("Location", "/to"), ("Set-Cookie", "second=2; Path=/")])
