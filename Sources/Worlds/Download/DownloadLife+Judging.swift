@@ -152,8 +152,9 @@ extension DownloadLife {
     private func judgeMixed(_ completion: TransferCompletion, _ bytes: [UInt8], of job: DownloadWishes.Job) {
         let site = job.site
         if job.checksum == nil {
-            // A validator that is repeated after a difference excuses nothing.
-            let excuses = site.kind != .repeats || site.tag == .firstLater && !site.isDifferenceKnown
+            // A validator that is repeated after a difference excuses nothing, unless another process may have found that.
+            let isKnown = site.isDifferenceKnown && self.twinDelay == nil
+            let excuses = site.kind != .repeats || site.tag == .firstLater && !isKnown
             if site.isLiar, excuses { return self.result.count("mixed by a liar") }
             // A process that was killed, or could do nothing more on the disk, right after it gave the name could not say so.
             let wasNamed = completion.skipped && (self.killed > 0 || self.faults.hasFaults)

@@ -120,7 +120,7 @@ extension StorageLife {
     /// What is known of the facts under which bytes were written, and for the others the facts that they have now.
     ///
     /// Bytes that were lost have none: they are written again, perhaps under the facts that a loss of power has left.
-    private static func bases(
+    static func bases(
         _ known: [(range: ByteRange, facts: Int)],
         _ extents: [ByteRange],
         _ file: any PartialFile

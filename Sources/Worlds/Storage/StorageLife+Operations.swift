@@ -80,6 +80,10 @@ extension StorageLife {
         }
         guard failure == nil, let file = self.open?.file else { return }
         self.checkBelieved(name, file)
+        // What it does not believe is written again, perhaps under earlier facts.
+        self.update(name) { model in
+            if let bases = model.partial?.bases { model.partial?.bases = Self.bases(bases, file.initialExtents, file) }
+        }
         // An empty one gets a new mark in its journal and in its attribute, which are not synced.
         self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial?.isAnchored = false } }
         // What it believes counts as durable from now on.
@@ -181,17 +185,21 @@ extension StorageLife {
             self.aim = aim
         }
         for _ in 0..<self.chance.draw(1...3) {
+            self.shortWrite = self.chance.draw(0...9) == 0 ? self.chance.draw(1...4000) : nil
             let failure = self.attempt("updates \(name)") { () throws(StorageError) in
                 var facts = file.facts
                 facts.finalURL = "http://b.test/\(self.makeVersion())"
                 try file.update(facts: facts)
             }
+            self.shortWrite = nil
             if failure != nil {
                 // A part of the write may have destroyed facts that were not synced.
                 self.weaken(name)
                 // If that could not be recorded either, nothing is left that may be believed.
                 let isGone = !self.disk.exists(self.path(name + ".part"))
-                return self.update(name) { if isGone { $0.partial = nil } }
+                self.update(name) { if isGone { $0.partial = nil } }
+                if isGone || self.chance.draw(0...1) == 0 { return }
+                break
             }
         }
         guard self.chance.draw(0...2) > 0 else { return }

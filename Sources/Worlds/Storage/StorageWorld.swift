@@ -45,6 +45,8 @@ final class StorageLife {
     var intrusion: (calls: Int, act: () -> Void)?
     private var errors: [Int: DiskFault] = [:]
     private var failingSync = 0
+    /// How many bytes of the next record of more than a mark are written before an error.
+    var shortWrite: Int?
     /// Whether the last call was a sync that failed, which is not recorded yet: a kill at that instant is not tried, because
     /// what it leaves is told to users.
     private var isUnrecorded = false
@@ -137,6 +139,7 @@ final class StorageLife {
             }
         }
         self.callsOfLife = 0
+        self.shortWrite = nil
         self.isUnrecorded = false
         self.syncsOfLife = 0
         self.aim = nil
@@ -165,9 +168,12 @@ final class StorageLife {
         }
         if call.isSync { self.syncsOfLife += 1 }
         let isFailingSync = call.isSync && self.syncsOfLife == self.failingSync
-        guard let fault = isFailingSync ? .error(EIO) : self.errors[self.callsOfLife], call.name != "close",
-            call.name != "fcntl"
-        else { return .none }
+        var injected: DiskFault? = isFailingSync ? .error(EIO) : self.errors[self.callsOfLife]
+        if let bytes = self.shortWrite, call.name == "pwrite", call.count > 32 {
+            self.shortWrite = nil
+            injected = .short(bytes, then: EIO)
+        }
+        guard let fault = injected, call.name != "close", call.name != "fcntl" else { return .none }
         self.trace.add("disk", "\(fault)")
         self.isFaulty = true
         self.isUnrecorded = isRecording || call.isSync
