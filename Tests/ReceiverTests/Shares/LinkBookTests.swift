@@ -9,8 +9,13 @@ import TransferTesting
 @Suite("The book of links")
 struct LinkBookTests {
     /// The records by token, as text.
+    ///
+    /// Without the times of the claims' last events: a request within the stored count changes nothing else, and is not stored.
     private func contents(_ book: LinkBook) -> [String: String] {
-        book.entries.mapValues { JSON.object([JSON.Member("l", $0.link.json)] + $0.share.record).text }
+        book.entries.mapValues { entry in
+            let text = JSON.object([JSON.Member("l", entry.link.json)] + entry.share.record).text
+            return text.replacing(/"last":[0-9]+/, with: "")
+        }
     }
 
     private func link(_ random: inout SeededGenerator, now: Int64) -> StoredLink {
