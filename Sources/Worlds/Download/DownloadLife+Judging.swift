@@ -144,7 +144,6 @@ extension DownloadLife {
             // A length that is too short, or an end that looks like the end of the body, cannot be seen.
             return site.contents.contains { content in content.bytes.starts(with: bytes) }
         }
-        if site.used.contains(.multipart) { return false }
         return false
     }
 
@@ -153,8 +152,8 @@ extension DownloadLife {
         let site = job.site
         if job.checksum == nil {
             // A validator that is repeated after a difference excuses nothing, unless another process may have found that.
-            let isKnown = site.isDifferenceKnown && self.twinDelay == nil
-            let excuses = site.kind != .repeats || site.tag == .firstLater && !isKnown
+            let isNew = !site.isDifferenceKnown || self.twinDelay != nil
+            let excuses = site.kind != .repeats || site.tag == .firstLater && isNew
             if site.isLiar, excuses { return self.result.count("mixed by a liar") }
             // A process that was killed, or could do nothing more on the disk, right after it gave the name could not say so.
             let wasNamed = completion.skipped && (self.killed > 0 || self.faults.hasFaults)
