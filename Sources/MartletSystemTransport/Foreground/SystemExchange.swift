@@ -125,7 +125,7 @@ final class SystemExchange: Exchange, @unchecked Sendable {
             var offset = region.startIndex
             while offset < region.endIndex {
                 let end = min(offset + self.quantum, region.endIndex)
-                let piece = Data(region[offset..<end])
+                let piece = region[offset..<end]
                 self.perform { $0.bodyReceived(piece, count: piece.count) }
                 offset = end
             }

@@ -96,8 +96,7 @@ extension UploadArea {
         let size = Int64(status.st_size)
         let checked = self.checked(name).map { min($0, size) }
         if isOurs, let checked {
-            try self.cut(name, to: checked)
-            self.budget.shrink(from: size, to: checked)
+            try self.cut(name, from: size, to: checked)
         }
         let offset = checked ?? size
         return UploadStanding(upload: upload, offset: offset, isComplete: false, expires: expires)
@@ -202,10 +201,11 @@ extension UploadArea {
             .flatMap { DecimalNumber.parse($0) }
     }
 
-    private func cut(_ name: UploadName, to offset: Int64) throws(UploadRefusal) {
+    private func cut(_ name: UploadName, from size: Int64, to offset: Int64) throws(UploadRefusal) {
         let file = try self.openPart(name)
         let number = file.truncate(offset)
         guard number == 0 else { throw UploadRefusal(number: number, "cutting the upload") }
+        self.budget.shrink(from: size, to: offset)
         try self.sync(name, file)
         try self.markUnchecked(name, from: nil)
     }
