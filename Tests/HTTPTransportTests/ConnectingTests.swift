@@ -41,7 +41,7 @@ struct ConnectingTests {
         try await HTTPTransport.with { (transport) async throws in
             let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
             // Time enough that the connection itself is there also on a busy machine.
-            let record = await transport.get(url, connectTimeout: 2_000_000_000)
+            let record = await transport.get(url, connectTimeout: 6_000_000_000)
             #expect(record.error?.code == .connectTimeout)
             #expect(record.error?.message.contains("the TLS handshake to 127.0.0.1") == true)
         }

@@ -84,14 +84,16 @@ struct OpenConnectionsTests {
             _ = await transport.begin(url, waiting)
             second.cancel()
             first.cancel()
-            // The third request has the room now. The kernel connects it before the server accepts it.
-            await server.waitForRequests(2)
+            // The third request has the room now.
+            await waiting.connected.wait()
             let fourth = ExchangeRecorder()
             _ = await transport.begin(url, fourth)
             await transport.shutdown()
             #expect(await fourth.whole().error?.code == .cancelled)
         }
         #expect(await waiting.whole().error?.code == .cancelled)
+        // The kernel connects before the server accepts.
+        await server.waitForConnections(2)
         #expect(server.connectionCount == 2)
     }
 

@@ -17,14 +17,13 @@ extension Behaviour {
                 try context.succeeded(outcome)
             },
             Behaviour("requestTimeout", .corelibs("test_timeoutInterval")) { context in
-                // The request's timeout is shorter than the configuration's.
+                // The request's timeout is shorter than the configuration's, which the test does not wait for.
                 let server = try await context.serve { _ in Reply([.stall]) }
                 var request = try server.request("silent")
                 request.timeoutInterval = 1
-                let start = ContinuousClock.now
-                let outcome = try await context.session().outcome(of: request)
+                let session = context.session { $0.timeoutIntervalForRequest = 3600 }
+                let outcome = try await session.outcome(of: request)
                 try context.code(outcome.error, .timedOut)
-                try context.check(ContinuousClock.now - start < .seconds(4), "the timeout took more than 4 seconds")
             },
             Behaviour("configurationTimeout", .apple("timeoutIntervalForRequest")) { context in
                 let server = try await context.serve { _ in Reply([.stall]) }

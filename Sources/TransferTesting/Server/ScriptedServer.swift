@@ -131,6 +131,9 @@ public final class ScriptedServer: Sendable {
     /// Returns when this many requests were received.
     public func waitForRequests(_ count: Int) async { await self.record.waitForRequests(count) }
 
+    /// Returns when this many connections were accepted, which the client's kernel reports as connected before.
+    public func waitForConnections(_ count: Int) async { await self.record.waitForConnections(count) }
+
     /// Returns when at most this many connections are open.
     public func waitForOpenConnections(_ count: Int) async { await self.record.waitForOpenConnections(count) }
 

@@ -11,6 +11,7 @@ final class ServerRecord: Sendable {
         var bodyBytes: [String: Int64] = [:]
         var connectionCount = 0
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var waitingForConnections: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var waitingForEnds: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
@@ -23,10 +24,25 @@ final class ServerRecord: Sendable {
 
     /// Counts a connection and returns its index.
     func accept(_ channel: any Channel) -> Int {
-        self.state.withLock { state in
+        let (index, ready) = self.state.withLock { state in
+            let index = state.connectionCount
             state.connectionCount += 1
             state.channels[ObjectIdentifier(channel)] = channel
-            return state.connectionCount - 1
+            let ready = state.waitingForConnections.filter { $0.count <= index + 1 }
+            state.waitingForConnections.removeAll { $0.count <= index + 1 }
+            return (index, ready)
+        }
+        for waiter in ready { waiter.continuation.resume() }
+        return index
+    }
+
+    func waitForConnections(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                if state.connectionCount < count { state.waitingForConnections.append((count, continuation)) }
+                return state.connectionCount >= count
+            }
+            if isThere { continuation.resume() }
         }
     }
 

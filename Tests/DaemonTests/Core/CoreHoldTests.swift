@@ -132,7 +132,7 @@ struct CoreHoldTests {
                 : Reply.response(200, text: "x")
         }
         // Long enough for the change below: in one transaction with the next attempt it would fail with that.
-        let harness = try await CoreHarness { $0.fullRetry = 3 }
+        let harness = try await CoreHarness { $0.fullRetry = 10 }
         _ = try await harness.core.openSession("s", instance: "a", program: "p", configuration: [:])
         let text = String(repeating: "x", count: 100_000)
         // A short one: where its progress is stored meanwhile, its row leaves less room than the response needs.

@@ -129,19 +129,20 @@ struct DelegateLifeTests {
     func laterDecision() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
         let harness = try Harness()
-        let keeper = Pending()
+        let (asked, keeper) = (Log<String>(), Pending())
         let observer = Observer { script in
             script.response = { _, decide in
                 keeper.keep {
                     decide(.allow)
                     decide(.cancel)
                 }
+                asked.add("asked")
             }
         }
         harness.session.addDelegate(observer)
         let task = try harness.session.dataTask(for: server.text("a"))
         task.resume()
-        await observer.log.wait(for: "response 200")
+        await asked.wait(for: 1)
         #expect(task.state == .running && observer.story == ["response 200"])
         try await onThread { keeper.answer() }
         #expect(try await task.value.text == "x")
