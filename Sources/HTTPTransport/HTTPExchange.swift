@@ -114,7 +114,8 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
             over: self.route,
             userAgent: self.userAgentForTunnel,
             timeout: timeout,
-            addresses: self.addressRule
+            addresses: self.addressRule,
+            timeline: self.connectionReceiver.map { _ in ConnectionTimeline() }
         )
         future.assumeIsolated()
             .whenComplete { result in
@@ -177,6 +178,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     /// The connection can send requests.
     func connectionIsReady(_ connection: ClientConnection) {
         self.endConnecting()
+        if self.hasToldConnected { self.report(connection) }
         self.tellConnected()
         guard !self.isOver else { return }
         self.use(connection, isReused: false)
@@ -208,8 +210,16 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private func tellConnected() {
         guard !self.hasToldConnected, !self.isOver else { return }
         self.hasToldConnected = true
+        if let connection = self.connection { self.report(connection) }
         self.receiver.exchangeConnected()
     }
+
+    /// The receiver, if it gets reports about connections.
+    private var connectionReceiver: (any ConnectionReceiver)? {
+        self.lane.configuration.reportsConnections ? self.receiver as? any ConnectionReceiver : nil
+    }
+
+    private func report(_ connection: ClientConnection) { self.connectionReceiver?.exchangeUses(connection.report) }
 
     func received(head: ResponseHead) -> ReadDecision {
         self.tellConnected()

@@ -32,6 +32,9 @@ extension HTTPTransport {
         /// The only family of addresses to connect to, or `nil` for both.
         package var family: AddressFamily?
 
+        /// Whether a ``ConnectionReceiver`` gets a report of each request's connection.
+        package var reportsConnections = false
+
         /// Creates the default configuration.
         public init() {
             self.laneCount = min(2, max(1, System.coreCount))

@@ -33,14 +33,14 @@ extension TransportOverride {
     ///     configuration.transport = .urlSession()
     ///     let queue = try TransferQueue(configuration: configuration)
     ///
-    /// TLS and proxies are those of the system: `SessionConfiguration.tls` and `SessionConfiguration.proxy` have no
-    /// effect. Redirects, cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own
+    /// TLS and proxies are those of the system: a session refuses roots, pins and certificates of its own
+    /// (`SessionConfiguration.tls`), and other proxies than the environment's (`SessionConfiguration.proxy`). Redirects, cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own
     /// connections: Foundation's session there ends the process on some malformed responses.
     ///
     /// - Parameter options: The options.
     /// - Returns: The value for `SessionConfiguration.transport`, for any number of sessions.
     public static func urlSession(_ options: SystemTransportOptions = SystemTransportOptions()) -> TransportOverride {
-        TransportOverride { SystemTransport(options) }
+        TransportOverride(usesSystemSettings: true) { SystemTransport(options) }
     }
 
     /// A background session of the system for downloads, and an ordinary one for other requests.
@@ -55,7 +55,7 @@ extension TransportOverride {
         background: SystemBackground,
         _ options: SystemTransportOptions = SystemTransportOptions()
     ) -> TransportOverride {
-        TransportOverride {
+        TransportOverride(usesSystemSettings: true) {
             SystemTransport(
                 options,
                 background: BackgroundRegistry.shared.session(background),

@@ -5,11 +5,12 @@ internal import TransferCore
 
 /// Handling the ends of runs, and syncing files in groups.
 extension TransferEngine {
-    func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
+    func runEnded(_ run: any TransferRun, _ reported: RunOutcome) {
         let now = self.time.now
         let transfer = run.transfer
+        let (outcome, delay) = self.decided(reported, transfer)
         let tally = EngineMachine.Tally(run.tally, outcome, of: transfer, duration: now - run.startedAt)
-        let result = self.result(of: outcome, transfer)
+        let result = self.result(of: outcome, transfer, delay)
         let verdict = self.state.withLock { state in
             state.runs[transfer.id] = nil
             if !state.claims.isEmpty { state.claims = state.claims.filter { $0.value.id != transfer.id } }
@@ -27,14 +28,30 @@ extension TransferEngine {
         self.drive(onLane: run.lane)
     }
 
-    private func result(of outcome: RunOutcome, _ transfer: Transfer) -> EngineMachine.RunResult {
+    /// The outcome of a run after the program's decision about another attempt, and the delay if it has chosen one.
+    private func decided(_ outcome: RunOutcome, _ transfer: Transfer) -> (RunOutcome, Int64?) {
+        guard case .retry(let failure) = outcome, let policy = transfer.policy, policy.decidesRetries,
+            failure.awaitedFile == nil, !failure.isShortage, !failure.concernsFileSystem,
+            let attempts = self.state.withLock({ $0.machine.attempts(of: transfer.id) })
+        else { return (outcome, nil) }
+        return switch policy.decide(after: failure, attempts: attempts, userInfo: transfer.userInfo) {
+        case nil: (outcome, nil)
+        case .retry(let delay): (outcome, delay.inNanoseconds)
+        case .fail: (.failed(failure), nil)
+        }
+    }
+
+    private func result(of outcome: RunOutcome, _ transfer: Transfer, _ delay: Int64?) -> EngineMachine.RunResult {
         switch outcome {
-        case .finished(let completion): .finished(isSkipped: completion.skipped)
-        case .failed: .failed
-        case .retry(let failure): .retry(self.facts(failure, of: transfer))
-        case .paused: .paused
-        case .stopped: .stopped
-        case .cancelled(let keeping): .cancelled(keeping: keeping)
+        case .finished(let completion): return .finished(isSkipped: completion.skipped)
+        case .failed: return .failed
+        case .retry(let failure):
+            var facts = self.facts(failure, of: transfer)
+            facts.chosenDelay = delay
+            return .retry(facts)
+        case .paused: return .paused
+        case .stopped: return .stopped
+        case .cancelled(let keeping): return .cancelled(keeping: keeping)
         }
     }
 

@@ -30,6 +30,21 @@ struct SystemSessionTests {
         #expect(ranges.contains { $0 != "bytes=0-" } && server.requests.contains { $0["If-Range"] == "\"v1\"" })
     }
 
+    @Test("settings that the system's session cannot have are refused") func settings() throws {
+        var configuration = SessionConfiguration.ephemeral
+        configuration.transport = .urlSession()
+        _ = try TransferSession(configuration: configuration)
+        var pinned = configuration
+        pinned.tls.roots = .pem([])
+        var proxied = configuration
+        proxied.proxy = .none
+        for (refused, word) in [(pinned, "TLS options"), (proxied, "the proxy")] {
+            let error = #expect(throws: TransferError.self) { try TransferSession(configuration: refused) }
+            #expect(error?.code == .badConfiguration && error?.message.contains(word) == true)
+            #expect(error?.remedy.isEmpty == false)
+        }
+    }
+
     @Test("a changed file is not continued") func changed() async throws {
         var file = ServedFile(Self.pattern, length: 600_000)
         file.interruption = .closeAfter(200_000)

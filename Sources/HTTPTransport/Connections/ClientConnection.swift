@@ -37,6 +37,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     let lane: TransportLoop
     /// The permit to be open; `nil` if the number of connections has no limit.
     var permit: ConnectionPermit?
+    /// The times of its making, until they are reported.
+    var timeline: ConnectionTimeline?
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?
@@ -83,6 +85,18 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     /// The address of the peer, without brackets.
     var remoteAddress: String? { self.context?.channel.remoteAddress?.ipAddress }
+
+    /// The connection as it is reported for a request.
+    var report: ConnectionReport {
+        var report = ConnectionReport()
+        report.isReused = self.isReused
+        if case .direct = self.route {} else { report.hasProxy = true }
+        report.remote = self.context?.channel.remoteAddress.flatMap(ConnectionReport.End.init)
+        report.local = self.context?.channel.localAddress.flatMap(ConnectionReport.End.init)
+        self.timeline?.add(to: &report)
+        self.timeline = nil
+        return report
+    }
 
     /// The channel's allocator.
     var allocator: ByteBufferAllocator { self.context?.channel.allocator ?? ByteBufferAllocator() }
@@ -228,6 +242,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     private func opened(_ context: ChannelHandlerContext) {
         guard self.phase == .opening else { return }
         if self.route.hasTLS {
+            self.timeline?.handshakeBegan()
             context.read()
         } else {
             self.becomeReady()
@@ -237,6 +252,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// Continues with the TLS handshake with the origin, through the tunnel.
     func tunnelOpened(_ handler: NIOSSLClientHandler) {
         self.tunnelled = handler
+        self.timeline?.handshakeBegan()
         self.peer = self.route.responder
         self.openingStep = "the TLS handshake"
     }
@@ -261,6 +277,7 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
 
     private func becomeReady() {
         self.phase = .ready
+        self.timeline?.ready()
         if let exchange = self.exchange { exchange.connectionIsReady(self) }
     }
 

@@ -112,12 +112,14 @@ final class TransportLoop: @unchecked Sendable {
     ///   - userAgent: The field of a request for a tunnel.
     ///   - timeout: The time for connecting.
     ///   - addresses: The addresses to which no connection is made.
+    ///   - timeline: The times of the connection, if they are to be reported.
     /// - Returns: The channel; ``DeniedAddress`` if every address of the host is denied.
     func connect(
         over route: Route,
         userAgent: String?,
         timeout: TimeAmount,
-        addresses: AddressRule?
+        addresses: AddressRule?,
+        timeline: ConnectionTimeline?
     ) -> EventLoopFuture<any Channel> {
         let hop = route.firstHop
         let address = try? SocketAddress(ipAddress: hop.origin.host, port: hop.origin.port)
@@ -134,12 +136,21 @@ final class TransportLoop: @unchecked Sendable {
             .connectTimeout(timeout)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try self.addHandlers(to: channel.pipeline.syncOperations, route, userAgent)
+                    try self.addHandlers(to: channel.pipeline.syncOperations, route, userAgent, timeline)
                 }
             }
-        if let address { return bootstrap.connect(to: address) }
-        return bootstrap.resolver(NameQuery(of: hop.origin, by: self.loops.names, addresses: addresses, lane: self))
-            .connect(host: hop.origin.host, port: hop.origin.port)
+        if let address {
+            timeline?.connectBegan()
+            return bootstrap.connect(to: address)
+        }
+        let query = NameQuery(
+            of: hop.origin,
+            by: self.loops.names,
+            addresses: addresses,
+            lane: self,
+            timeline: timeline
+        )
+        return bootstrap.resolver(query).connect(host: hop.origin.host, port: hop.origin.port)
     }
 
     /// The sizes of the reads without a quantum.
@@ -164,16 +175,20 @@ final class TransportLoop: @unchecked Sendable {
     private func addHandlers(
         to pipeline: ChannelPipeline.SynchronousOperations,
         _ route: Route,
-        _ userAgent: String?
+        _ userAgent: String?,
+        _ timeline: ConnectionTimeline?
     ) throws {
         switch route {
         case .direct(let origin):
-            guard origin.scheme == .https else {
-                return try pipeline.addHandler(ClientConnection(over: route, lane: self))
+            var check: CertificateCheck?
+            if origin.scheme == .https {
+                let made = try self.tls.makeHandler(for: origin, isTunnelled: false)
+                try pipeline.addHandler(made.handler)
+                check = made.check
             }
-            let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: false)
-            try pipeline.addHandler(handler)
-            try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
+            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
+            connection.timeline = timeline
+            try pipeline.addHandler(connection)
         case .forwarded(let proxy):
             var check: CertificateCheck?
             if proxy.origin.scheme == .https {
@@ -181,7 +196,9 @@ final class TransportLoop: @unchecked Sendable {
                 try pipeline.addHandler(outer.handler)
                 check = outer.check
             }
-            try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
+            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
+            connection.timeline = timeline
+            try pipeline.addHandler(connection)
         case .tunnelled(let origin, let proxy):
             var proxyCheck: CertificateCheck?
             if proxy.origin.scheme == .https {
@@ -192,6 +209,7 @@ final class TransportLoop: @unchecked Sendable {
             }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
             let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
+            connection.timeline = timeline
             let tunnel = TunnelHandler(
                 to: origin,
                 by: proxy,

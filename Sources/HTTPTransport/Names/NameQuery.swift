@@ -14,6 +14,7 @@ final class NameQuery: Resolver, @unchecked Sendable {
     private let names: NameResolver
     private let addresses: AddressRule?
     private let lane: TransportLoop
+    private let timeline: ConnectionTimeline?
     private let four: EventLoopPromise<[SocketAddress]>
     private let six: EventLoopPromise<[SocketAddress]>
     private var ticket: NameResolver.Ticket?
@@ -26,17 +27,26 @@ final class NameQuery: Resolver, @unchecked Sendable {
     ///   - names: Resolves its name.
     ///   - addresses: The addresses to which no connection is made.
     ///   - lane: The transport on the connection's event loop.
-    init(of origin: Origin, by names: NameResolver, addresses: AddressRule?, lane: TransportLoop) {
+    ///   - timeline: The times of the connection, if they are to be reported.
+    init(
+        of origin: Origin,
+        by names: NameResolver,
+        addresses: AddressRule?,
+        lane: TransportLoop,
+        timeline: ConnectionTimeline?
+    ) {
         self.origin = origin
         self.names = names
         self.addresses = addresses
         self.lane = lane
+        self.timeline = timeline
         self.four = lane.loop.makePromise()
         self.six = lane.loop.makePromise()
     }
 
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         self.lane.began(self)
+        self.timeline?.lookupBegan()
         let age = self.lane.configuration.nameCacheTime
         self.ticket = self.names.resolve(host, maximumAge: age) { outcome in
             self.lane.execute { self.complete(outcome, port) }
@@ -70,6 +80,7 @@ final class NameQuery: Resolver, @unchecked Sendable {
             }
             if addresses.isEmpty, let denial { return self.fail(denial) }
             self.end()
+            self.timeline?.lookupEnded()
             for index in addresses.indices { addresses[index].port = port }
             self.six.succeed(addresses.filter { $0.protocol == .inet6 })
             self.four.succeed(addresses.filter { $0.protocol == .inet })

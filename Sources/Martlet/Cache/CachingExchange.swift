@@ -8,7 +8,7 @@ internal import TransferEngine
 ///
 /// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. The engine calls an exchange there, the
 /// network's exchange has the same event loop, and results of blocking calls are passed to it by `onLane`.
-final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
+final class CachingExchange: Exchange, ConnectionReceiver, @unchecked Sendable {
     /// The use of the response from the network.
     private enum Phase {
         /// No response from the network has arrived.
@@ -227,6 +227,10 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     // MARK: The network's response
+
+    func exchangeUses(_ connection: ConnectionReport) {
+        (self.receiver as? any ConnectionReceiver)?.exchangeUses(connection)
+    }
 
     func exchangeConnected() {
         if self.isConnected { return }

@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferEngine
 
 /// Removes stored responses when the response to an unsafe request shows that they are invalid.
-final class InvalidatingReceiver: ExchangeReceiver {
+final class InvalidatingReceiver: ConnectionReceiver {
     private let receiver: any ExchangeReceiver
     private let cache: ResponseCache
     private let url: HTTPURL
@@ -12,6 +12,10 @@ final class InvalidatingReceiver: ExchangeReceiver {
         self.receiver = receiver
         self.cache = cache
         self.url = url
+    }
+
+    func exchangeUses(_ connection: ConnectionReport) {
+        (self.receiver as? any ConnectionReceiver)?.exchangeUses(connection)
     }
 
     func exchangeConnected() { self.receiver.exchangeConnected() }

@@ -34,7 +34,7 @@ final class AdaptingTransport: Transport {
 // `@unchecked Sendable`: the variables are used on the event loop of `lane` only. The engine starts an exchange there, the
 // network calls it there, and the adapter's result and commands from other threads are passed to it by `onLane`.
 /// An exchange that starts once its request was adapted.
-final class AdaptingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
+final class AdaptingExchange: Exchange, ConnectionReceiver, @unchecked Sendable {
     private let transport: AdaptingTransport
     private let lane: Int
     private var request: ExchangeRequest
@@ -120,6 +120,10 @@ final class AdaptingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     }
 
     // MARK: The network's response
+
+    func exchangeUses(_ connection: ConnectionReport) {
+        (self.receiver as? any ConnectionReceiver)?.exchangeUses(connection)
+    }
 
     func exchangeConnected() { self.receiver?.exchangeConnected() }
 

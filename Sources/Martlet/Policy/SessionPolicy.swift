@@ -16,6 +16,8 @@ package final class SessionPolicy: TransferPolicy {
     private let authenticator: Authenticator
     private let logger: Logger?
     private let hasAdapter: Bool
+    private let retrier: (any RequestRetrier)?
+    private let onConnection: (@Sendable (ConnectionReport, TransferTask) -> Void)?
     private let onCookies: (@Sendable ([String], RequestFacts) -> Void)?
 
     /// Creates the policy of a configuration.
@@ -30,6 +32,8 @@ package final class SessionPolicy: TransferPolicy {
         self.onCookies = onCookies
         self.logger = configuration.logger
         self.hasAdapter = configuration.adapter != nil
+        self.retrier = configuration.retrier
+        self.onConnection = configuration.onConnection
         self.cookies = configuration.cookies
         self.keeper = configuration.foreignCookies
         self.acceptance = configuration.cookieAcceptance
@@ -120,6 +124,19 @@ package final class SessionPolicy: TransferPolicy {
             if self.hasAdapter, request.refusals == 0 { return .repeat }
             return self.decide(head, task, request, later)
         }
+    }
+
+    /// Reports the connection of a task's request.
+    package func uses(_ connection: ConnectionReport, for request: RequestFacts) {
+        if let onConnection, let task = Self.task(request) { onConnection(connection, task) }
+    }
+
+    package var decidesRetries: Bool { self.retrier != nil }
+
+    /// Asks the session's retrier.
+    package func decide(after failure: TransferFailure, attempts: Int, userInfo: (any Sendable)?) -> RetryDecision? {
+        guard let task = (userInfo as? TaskBox)?.task else { return nil }
+        return self.retrier?.decision(after: failure, attempts, of: task)
     }
 
     /// Forgets the credentials that an ended transfer has tried.

@@ -20,12 +20,34 @@ extension SessionConfiguration {
     package var forTransport: HTTPTransport.Configuration {
         var transport = HTTPTransport.Configuration()
         transport.tls = self.tls
+        transport.reportsConnections = self.onConnection != nil
         switch self.proxy {
         case .environment: transport.proxy = .fromProcess()
         case .none: break
         case .custom(let settings): transport.proxy = settings
         }
         return transport
+    }
+
+    /// Refuses settings that a transport of the system does not have.
+    ///
+    /// A pinned key that is not checked would be worse than an error.
+    func checkSystemSettings(of transport: TransportOverride) throws(TransferError) {
+        guard transport.usesSystemSettings else { return }
+        if self.tls != TLSOptions() {
+            throw TransferError(
+                .badConfiguration,
+                "the system's URLSession cannot have the TLS options of this configuration: its own settings decide",
+                remedy: "remove its roots, pins and certificates, or do not replace the transport"
+            )
+        }
+        if self.proxy != .environment {
+            throw TransferError(
+                .badConfiguration,
+                "the system's URLSession cannot have the proxy of this configuration: its own settings decide",
+                remedy: "set the proxy in the system's settings, and leave that of the configuration at .environment"
+            )
+        }
     }
 
     /// The options common to all downloads.

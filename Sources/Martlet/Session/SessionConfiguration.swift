@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 public import CoreMetrics
 public import Logging
+package import TransferCore
 public import TransferEngine
 
 /// The configuration of a session; a value, copied when the session is created.
@@ -31,6 +32,9 @@ public struct SessionConfiguration: Sendable {
 
     /// Keeps the cookies instead of ``cookies``.
     package var foreignCookies: (any ForeignCookies)?
+
+    /// Called with the connection of each request of a task, on a thread that must not be blocked.
+    package var onConnection: (@Sendable (ConnectionReport, TransferTask) -> Void)?
 
     /// The cookies of responses that are stored.
     public var cookieAcceptance = SessionConfiguration.CookieAcceptance.always
@@ -97,6 +101,11 @@ public struct SessionConfiguration: Sendable {
     /// The failures that are retried, and the number of retries.
     public var retries = SessionConfiguration.RetryPolicy()
 
+    /// Decides whether and when the next attempt follows; `nil`, the default, follows ``retries``.
+    ///
+    /// Background sessions do not accept one.
+    public var retrier: (any RequestRetrier)?
+
     // MARK: Network
 
     /// How servers are verified, and the client's certificate.
@@ -123,8 +132,8 @@ public struct SessionConfiguration: Sendable {
     /// The replacement for Martlet's own connections; `nil` for these.
     ///
     /// `ScriptedResponses` of the product `TransferTesting` makes one for the tests of a program, and
-    /// `MartletSystemTransport` one that uses the system's `URLSession`. TLS options, proxies and connection timeouts then
-    /// have no effect. Background sessions do not accept it.
+    /// `MartletSystemTransport` one that uses the system's `URLSession`, with which ``tls`` and ``proxy`` must have their
+    /// defaults. Connection timeouts then have no effect. Background sessions do not accept it.
     public var transport: TransportOverride?
 
     // MARK: Background sessions

@@ -57,8 +57,9 @@ public final class TransferSession: Sendable {
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
-    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``,
-    ///   a ``SessionConfiguration/cache`` or an ``SessionConfiguration/adapter``.
+    ///   has an invalid name or contains a line break, if the system's `URLSession` cannot have the configuration's TLS
+    ///   options or proxies, or if a background session has a ``SessionConfiguration/transport``,
+    ///   a ``SessionConfiguration/cache``, an ``SessionConfiguration/adapter`` or a ``SessionConfiguration/retrier``.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -109,6 +110,13 @@ public final class TransferSession: Sendable {
                     remedy: "set the adapter of the configuration to nil"
                 )
             }
+            if configuration.retrier != nil {
+                throw TransferError(
+                    .badConfiguration,
+                    "a background session's daemon repeats requests by itself, so it cannot use a retrier",
+                    remedy: "set the retrier of the configuration to nil, and use its retries"
+                )
+            }
             let background = try BackgroundRunner(place, configuration)
             var configuration = configuration
             configuration.directory = background.container
@@ -138,6 +146,7 @@ public final class TransferSession: Sendable {
         _ store: DiskStore
     ) throws(TransferError) -> TransferEngine {
         if let transport = configuration.transport {
+            try configuration.checkSystemSettings(of: transport)
             return LiveEngine.make(
                 configuration.forEngine,
                 transport: transport,

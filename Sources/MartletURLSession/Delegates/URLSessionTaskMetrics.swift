@@ -3,6 +3,7 @@ public import Foundation
 #if canImport(FoundationNetworking)
 public import FoundationNetworking
 #endif
+internal import TransferCore
 
 /// The measurements of a task: one entry for each request, redirects included.
 public final class URLSessionTaskMetrics: NSObject, Sendable {
@@ -34,7 +35,8 @@ public final class URLSessionTaskMetrics: NSObject, Sendable {
 
 /// The measurements of one request and its response.
 ///
-/// Martlet measures what it can see without guessing: properties of the connection that it does not report are `nil`.
+/// Dates are `nil` for what did not take place, such as the making of a connection that an earlier request has made, and for
+/// what is not known, such as the connections of the daemon (background sessions).
 public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
     /// The request.
     public let request: URLRequest
@@ -42,14 +44,40 @@ public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
     public let response: URLResponse?
     /// When the task began to fetch; the time that it waited for a connection is included.
     public let fetchStartDate: Date?
-    /// When the request was made: when the task began to fetch, because a connection is part of it.
+    /// When the host's name began to be resolved.
+    public let domainLookupStartDate: Date?
+    /// When the host's addresses were known.
+    public let domainLookupEndDate: Date?
+    /// When the connection began to be made.
+    public let connectStartDate: Date?
+    /// When the TLS handshake began.
+    public let secureConnectionStartDate: Date?
+    /// When the TLS handshake was complete.
+    public let secureConnectionEndDate: Date?
+    /// When the connection was made, with its tunnel and handshakes.
+    public let connectEndDate: Date?
+    /// When the request began to be sent; when the task began to fetch, if the connection is not known.
     public let requestStartDate: Date?
+    /// When the last byte of the request was handed to the system.
+    public let requestEndDate: Date?
     /// When the head of the response was received.
     public let responseStartDate: Date?
     /// When the last byte of the response was received.
     public let responseEndDate: Date?
     /// The protocol.
     public let networkProtocolName: String?
+    /// Whether the connection leads to a proxy.
+    public let isProxyConnection: Bool
+    /// Whether an earlier request used the connection.
+    public let isReusedConnection: Bool
+    /// The address of this end of the connection.
+    public let localAddress: String?
+    /// The port of this end of the connection.
+    public let localPort: Int?
+    /// The address of the peer, which is the proxy if there is one.
+    public let remoteAddress: String?
+    /// The port of the peer.
+    public let remotePort: Int?
     /// The source of the response.
     public let resourceFetchType: URLSessionTaskMetrics.ResourceFetchType
     /// The bytes of the request's body that were sent.
@@ -61,7 +89,21 @@ public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
         self.request = made.request
         self.response = made.response
         self.fetchStartDate = made.start
-        self.requestStartDate = made.isCached ? nil : made.start
+        self.domainLookupStartDate = made.date(\.lookup?.start)
+        self.domainLookupEndDate = made.date(\.lookup?.end)
+        self.connectStartDate = made.date(\.connect?.start)
+        self.secureConnectionStartDate = made.date(\.handshake?.start)
+        self.secureConnectionEndDate = made.date(\.handshake?.end)
+        self.connectEndDate = made.date(\.connect?.end)
+        let begin = made.isCached ? nil : made.connectedAt ?? made.start
+        self.requestStartDate = begin
+        self.requestEndDate = made.isCached ? nil : made.requestEnd ?? (body.sent == 0 ? made.connectedAt : nil)
+        self.isProxyConnection = made.connection?.hasProxy ?? false
+        self.isReusedConnection = made.connection?.isReused ?? false
+        self.localAddress = made.connection?.local?.address
+        self.localPort = made.connection?.local?.port
+        self.remoteAddress = made.connection?.remote?.address
+        self.remotePort = made.connection?.remote?.port
         self.responseStartDate = made.responseStart
         self.responseEndDate = made.responseEnd
         self.networkProtocolName = made.isCached ? nil : "http/1.1"
@@ -79,4 +121,14 @@ struct TransactionRecord: Sendable {
     var responseStart: Date?
     var responseEnd: Date?
     var isCached = false
+    var connection: ConnectionReport?
+    /// When the connection was reported.
+    var connectedAt: Date?
+    var requestEnd: Date?
+
+    /// The date of a time of the connection.
+    func date(_ age: (ConnectionReport) -> Int64?) -> Date? {
+        guard let connection, let connectedAt, let age = age(connection) else { return nil }
+        return connectedAt - TimeInterval(age) / 1e9
+    }
 }

@@ -150,6 +150,9 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
         // As many requests as the program makes.
         made.connectionsPerDownload = 1
         made.retries = identifier == nil ? .none : made.retries
+        made.onConnection = { connection, transfer in
+            (transfer.userInfo as? TaskReference)?.task?.uses(connection, for: transfer)
+        }
         if self.waitsForConnectivity { made.outageTimeout = made.resourceTimeout }
         made.allowsExpensiveNetwork = self.allowsExpensiveNetworkAccess && self.allowsCellularAccess
         if self.isDiscretionary { made.discretion = Discretion() }

@@ -5,9 +5,21 @@ internal import FoundationNetworking
 #endif
 internal import Martlet
 internal import Synchronization
+internal import TransferCore
 
 /// The questions of a transfer, which the delegate answers: responses, redirects, challenges.
 extension URLSessionTask {
+    /// The transport's connection for the present request; that of the first one for a response counts.
+    func uses(_ connection: ConnectionReport, for transfer: TransferTask) {
+        self.facts.withLock { facts in
+            guard facts.transfer === transfer, let last = facts.transactions.indices.last,
+                facts.transactions[last].responseStart == nil
+            else { return }
+            facts.transactions[last].connection = connection
+            facts.transactions[last].connectedAt = Date()
+        }
+    }
+
     /// The head of a response has arrived.
     func received(
         _ response: TransferResponse,

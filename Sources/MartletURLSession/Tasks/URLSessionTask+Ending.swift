@@ -102,6 +102,9 @@ extension URLSessionTask {
     func sent(_ total: Int64, since: Int64, of expected: Int64) {
         let isNew = self.facts.withLock { facts in
             facts.bytesToSend = expected
+            if total == expected, let last = facts.transactions.indices.last {
+                facts.transactions[last].requestEnd = Date()
+            }
             defer { facts.bytesSent = max(facts.bytesSent, total) }
             return total > facts.bytesSent
         }

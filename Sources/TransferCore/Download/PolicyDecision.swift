@@ -46,3 +46,11 @@ package struct Diversion: Sendable {
         self.ifExists = ifExists
     }
 }
+
+/// What follows a failed attempt, as the program decides.
+package enum RetryDecision: Hashable, Sendable {
+    /// Another attempt after a delay, whatever the options and the server say.
+    case retry(after: Duration)
+    /// None.
+    case fail
+}

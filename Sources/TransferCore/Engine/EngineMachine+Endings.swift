@@ -45,6 +45,7 @@ extension EngineMachine {
         case .failed: return self.fail(slot, .failed)
         case .retry(let failure):
             if failure.awaitsFile { return self.waitForFile(slot) }
+            if failure.chosenDelay != nil { return self.retry(slot, failure, now) }
             if let outage { return self.waitOut(outage, slot, isProbe: isProbe, now) }
             if let verdict = self.waitForFileSystem(slot, failure, now) { return verdict }
             if failure.isShortage, let verdict = self.waitForDescriptors(slot, now) { return verdict }
@@ -79,25 +80,45 @@ extension EngineMachine {
     /// The upper limit of an active time in nanoseconds, 73 years: sums with it do not overflow.
     static let longestTime = Int64.max / 4
 
-    private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
-        if self.asksTooMuch(failure, slot) {
-            return self.fail(slot, .refused(.retryAfter(seconds: failure.retryAfter ?? 0)))
+    /// The number of attempts of a running transfer; `nil` if a command has decided what follows the present one.
+    package func attempts(of id: TransferID) -> Int? {
+        guard let slot = self.slots[id] else { return nil }
+        return switch self.entries[slot].wish {
+        case nil, .resume: Int(self.entries[slot].attempts)
+        case .pause, .cancel: nil
         }
-        let most = Int64(self.entries[slot].maximumRetryAfter)
-        let longest = most < 0 ? RetryBudget.longestRetryAfter : most
-        let own =
-            self.waitAsAsked(slot, failure.retryAfter, longest: longest, now)
-            ?? self.entries[slot].budget
-            .failed(retryAfter: failure.retryAfter, longest: longest, jitter: failure.jitter)
+    }
+
+    private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
         let attempts = Int(self.entries[slot].attempts)
-        guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
-        let delay = max(own, self.entries[slot].retryWait)
+        let delay: Int64
+        if let chosen = failure.chosenDelay {
+            self.entries[slot].askedWaits = 0
+            delay = min(max(0, chosen), Self.longestTime)
+        } else {
+            if self.asksTooMuch(failure, slot) {
+                return self.fail(slot, .refused(.retryAfter(seconds: failure.retryAfter ?? 0)))
+            }
+            guard let own = self.delay(slot, failure, now) else {
+                return self.fail(slot, .refused(.noneLeft(attempts: attempts)))
+            }
+            delay = max(own, self.entries[slot].retryWait)
+        }
         guard self.hasTimeLeft(slot, after: delay) else { return self.fail(slot, .refused(.outOfTime)) }
         let time = now.adding(clamping: delay)
         if failure.isThrottled { self.throttle(slot, failure, until: time, now) }
         self.move(slot, to: .retrying(at: time))
         self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
         return .retrying(attempt: attempts, delay: delay)
+    }
+
+    /// The delay before the next attempt in nanoseconds, or `nil` if no retries are left.
+    private mutating func delay(_ slot: Int, _ failure: Failure, _ now: Int64) -> Int64? {
+        let most = Int64(self.entries[slot].maximumRetryAfter)
+        let longest = most < 0 ? RetryBudget.longestRetryAfter : most
+        if let asked = self.waitAsAsked(slot, failure.retryAfter, longest: longest, now) { return asked }
+        return self.entries[slot].budget
+            .failed(retryAfter: failure.retryAfter, longest: longest, jitter: failure.jitter)
     }
 
     /// Counts the time until the next attempt as the transfer's.

@@ -91,6 +91,8 @@ extension EngineMachine {
         package var message: String
         /// The delay in seconds that the server requested.
         package var retryAfter: Int64?
+        /// The delay in nanoseconds that the program has chosen instead; it uses up no retry.
+        package var chosenDelay: Int64?
         /// A random number from 0 to 1.
         package var jitter: Double
 

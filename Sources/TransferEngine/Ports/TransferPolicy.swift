@@ -15,6 +15,9 @@ package protocol TransferPolicy: AnyObject, Sendable {
     /// Called with the head of every final response, redirects and challenges included, before it is handled.
     func received(_ head: ResponseHead, to request: RequestFacts)
 
+    /// Called with the connection of a request, if the transport reports connections.
+    func uses(_ connection: ConnectionReport, for request: RequestFacts)
+
     /// Decides about a response.
     ///
     /// - Parameters:
@@ -27,4 +30,26 @@ package protocol TransferPolicy: AnyObject, Sendable {
         about request: RequestFacts,
         later: @escaping @Sendable (PolicyDecision) -> Void
     ) -> PolicyDecision?
+
+    /// Whether ``decide(after:attempts:userInfo:)`` is called after failed attempts.
+    var decidesRetries: Bool { get }
+
+    /// Decides what follows an attempt that failed and could be repeated.
+    ///
+    /// - Parameters:
+    ///   - failure: The failure.
+    ///   - attempts: The number of attempts made.
+    ///   - userInfo: The value that the caller attached to the transfer.
+    /// - Returns: The decision, or `nil` to follow the transfer's options.
+    func decide(after failure: TransferFailure, attempts: Int, userInfo: (any Sendable)?) -> RetryDecision?
+}
+
+extension TransferPolicy {
+    package func uses(_ connection: ConnectionReport, for request: RequestFacts) {}
+
+    package var decidesRetries: Bool { false }
+
+    package func decide(after failure: TransferFailure, attempts: Int, userInfo: (any Sendable)?) -> RetryDecision? {
+        nil
+    }
 }

@@ -5,11 +5,16 @@
 public struct TransportOverride: Sendable {
     /// Creates the transport of one engine.
     package let makeTransport: @Sendable () -> any Transport
+    /// Whether servers are reached over TLS and proxies that the system chooses, not a session's configuration.
+    package let usesSystemSettings: Bool
 
     /// Creates a replacement.
     ///
-    /// - Parameter makeTransport: Makes the transport of one engine; a session has up to two.
-    package init(_ makeTransport: @escaping @Sendable () -> any Transport) {
+    /// - Parameters:
+    ///   - usesSystemSettings: See ``usesSystemSettings``.
+    ///   - makeTransport: Makes the transport of one engine; a session has up to two.
+    package init(usesSystemSettings: Bool = false, _ makeTransport: @escaping @Sendable () -> any Transport) {
+        self.usesSystemSettings = usesSystemSettings
         self.makeTransport = makeTransport
     }
 }

@@ -5,7 +5,7 @@ internal import TransferCore
 ///
 /// `@unchecked Sendable`: the variables are used on the event loop of `lane` only. The run reaches them by
 /// `DownloadRun.onEventLoop`, and the transport calls a receiver there.
-final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
+final class DownloadExchange: ConnectionReceiver, @unchecked Sendable {
     let run: DownloadRun
     let plan: FetchPlan
     var number: Int { self.plan.number }
@@ -74,6 +74,8 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
     }
 
     // MARK: Callbacks
+
+    func exchangeUses(_ connection: ConnectionReport) { self.run.uses(connection, for: self) }
 
     func exchangeConnected() { self.run.connected(self) }
 

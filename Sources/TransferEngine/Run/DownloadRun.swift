@@ -181,6 +181,10 @@ final class DownloadRun: TransferRun {
         if self.isProbe { self.host.hostReached(by: self.transfer.id, status: nil) }
     }
 
+    func uses(_ connection: ConnectionReport, for exchange: DownloadExchange) {
+        self.policy?.uses(connection, for: self.requestFacts(exchange.plan))
+    }
+
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
         // Of several sources, the first one requested may be on another host.

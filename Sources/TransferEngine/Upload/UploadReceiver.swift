@@ -2,7 +2,7 @@
 internal import TransferCore
 
 /// Passes the response to one of an upload's requests to its run.
-final class UploadReceiver: ExchangeReceiver {
+final class UploadReceiver: ConnectionReceiver {
     let run: UploadRun
     let request: UploadMachine.OutgoingRequest
     let content: UploadStretch?
@@ -20,6 +20,8 @@ final class UploadReceiver: ExchangeReceiver {
         self.content = content
         self.hasCredentials = hasCredentials
     }
+
+    func exchangeUses(_ connection: ConnectionReport) { self.run.uses(connection, for: self.request) }
 
     func exchangeConnected() { self.run.connected(self.request.id) }
 

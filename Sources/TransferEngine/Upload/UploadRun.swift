@@ -131,6 +131,10 @@ final class UploadRun: TransferRun {
         self.apply { $0.interimReceived(status, fields, on: id) }
     }
 
+    func uses(_ connection: ConnectionReport, for request: UploadMachine.OutgoingRequest) {
+        self.upload.request.policy?.uses(connection, for: self.facts(of: request))
+    }
+
     func received(
         _ head: ResponseHead,
         on request: UploadMachine.OutgoingRequest,

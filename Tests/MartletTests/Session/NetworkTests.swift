@@ -124,11 +124,14 @@ struct NetworkTests {
         arguments: [true, false]
     )
     func conditions(_ isBattery: Bool) async throws {
-        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let server = try await ScriptedServer.start { request in
+            request.path == "/wait"
+                ? Reply([.delay(.milliseconds(15_500))] + Reply.response(200).steps) : .response(200, text: "x")
+        }
         let weather = Weather(battery: isBattery, expensive: !isBattery)
         let harness = try Harness {
             $0.conditions = weather
-            $0.resourceTimeout = .seconds(4)
+            $0.resourceTimeout = .seconds(19)
             if isBattery { $0.discretion = Discretion() } else { $0.allowsExpensiveNetwork = false }
         }
         let task = try harness.session.dataTask(for: server.text("a"))
@@ -139,9 +142,11 @@ struct NetworkTests {
         cancelled.cancel()
         #expect(await code { try await cancelled.value } == .cancelled)
         #expect(server.requests.isEmpty)
+        // Conditions are looked at every 5 seconds: the task waits for 20, longer than it may run.
+        _ = try await Harness().session.data(from: server.text("wait"))
         weather.clear()
         #expect(try await task.value.text == "x")
-        #expect(server.requests.map(\.target) == ["/a"])
+        #expect(server.requests.map(\.target) == ["/wait", "/a"])
     }
 
     @Test("A task whose conditions end while it runs keeps its bytes, waits for them again, and continues")

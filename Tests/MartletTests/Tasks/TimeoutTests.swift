@@ -77,10 +77,10 @@ struct TimeoutTests {
     func suspended() async throws {
         let server = try await ScriptedServer.start { request in
             request.path == "/wait"
-                ? Reply([.delay(.milliseconds(9500))] + Reply.response(200).steps)
+                ? Reply([.delay(.milliseconds(19_500))] + Reply.response(200).steps)
                 : request.targetIndex == 0 ? Reply([.stall]) : .response(200, text: "x")
         }
-        let harness = try Harness { $0.resourceTimeout = .seconds(9) }
+        let harness = try Harness { $0.resourceTimeout = .seconds(19) }
         let task = try harness.session.dataTask(for: server.text("a"))
         task.resume()
         await server.waitForRequests(1)

@@ -210,16 +210,22 @@ struct EngineWalk {
             failure.awaitsFile = true
             return failure
         }
+        let chosen = self.chance(25) ? Int64.random(in: -1...2_000_000_000, using: &self.random) : nil
+        if chosen != nil { self.seen["chosen delay", default: 0] += 1 }
         let causes: [OutageCause] = [.refused, .refused, .broken, .unreachable, .unreachable, .resolver, .timeout]
         if self.chance(self.isAway ? 80 : 10), let cause = causes.randomElement(using: &self.random) {
-            return EngineMachine.Failure(OutageEvidence(cause), jitter: 0)
+            var failure = EngineMachine.Failure(OutageEvidence(cause), jitter: 0)
+            failure.chosenDelay = chosen
+            return failure
         }
-        return EngineMachine.Failure(
+        var failure = EngineMachine.Failure(
             isThrottled: self.chance(40),
-            isShortage: self.chance(15),
+            isShortage: self.chance(15) && chosen == nil,
             retryAfter: self.chance(20) ? Int64.random(in: 0...2, using: &self.random) : nil,
             jitter: Double.random(in: 0...1, using: &self.random)
         )
+        failure.chosenDelay = chosen
+        return failure
     }
 
     /// Another process may have finished a transfer's file; most transfers do not wait for one.

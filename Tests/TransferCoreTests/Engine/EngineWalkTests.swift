@@ -11,7 +11,7 @@ struct EngineWalkTests {
         #expect(walk.complaint == nil)
         let expected = [
             "grant", "granted further", "refused further", "resume", "retrying", "start", "sync", "wake", "held",
-            "silent", "file released",
+            "silent", "file released", "chosen delay",
         ]
         for kind in expected { #expect(walk.seen[kind, default: 0] > 0, "no \(kind)") }
     }

@@ -329,6 +329,13 @@ struct NaiveQueue {
         let ceiling = min(500_000_000 << item.failures, 30_000_000_000)
         var delay = 50_000_000 + Int64(Double(ceiling - 50_000_000) * failure.jitter)
         if let retryAfter = failure.retryAfter { delay = max(retryAfter * 1_000_000_000, least) }
+        return self.retry(index, failure, after: delay)
+    }
+
+    private mutating func retry(_ index: Int, _ failure: EngineMachine.Failure, after delay: Int64)
+        -> EngineMachine.Verdict
+    {
+        let item = self.items[index]
         self.items[index].active += delay
         if item.total > 0, self.items[index].active >= item.total {
             self.remove(index)
@@ -538,6 +545,10 @@ struct NaiveQueue {
             if failure.awaitsFile {
                 self.items[index].state = .retrying(at: .max)
                 return .held(attempt: item.attempts, delay: EngineMachine.lookInterval)
+            }
+            if let delay = failure.chosenDelay {
+                self.items[index].askedWaits = 0
+                return self.retry(index, failure, after: max(0, delay))
             }
             if let outage { return self.waitOut(outage, index, isProbe: item.probe != nil) }
             if failure.isShortage {
