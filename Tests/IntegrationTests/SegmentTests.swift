@@ -62,13 +62,13 @@ struct SegmentTests {
         let harness = try Harness()
         let file = ServedFile(length: Self.length)
         var cut = file
-        // Four connections cannot bring it within the time.
-        cut.rate = 300_000
+        // Four connections bring a part of it, and then nothing until the time is up.
+        cut.interruption = .stallAfter(300_000)
         let served = Served(cut)
         let server = try await serve(served)
         let first = try await harness.fetch(server.text("file.bin")) {
             $0.options.connections = .fixed(4)
-            $0.options.totalTimeout = .seconds(4)
+            $0.options.totalTimeout = .seconds(6)
         }
         #expect(first.failure?.code == .timeout, "\(first.story)")
         let kept = server.bodyBytesSent
