@@ -210,13 +210,13 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private func tellConnected() {
         guard !self.hasToldConnected, !self.isOver else { return }
         self.hasToldConnected = true
-        if let connection = self.connection { self.report(connection) }
+        if self.lane.reportsConnections, let connection = self.connection { self.report(connection) }
         self.receiver.exchangeConnected()
     }
 
     /// The receiver, if it gets reports about connections.
     private var connectionReceiver: (any ConnectionReceiver)? {
-        self.lane.configuration.reportsConnections ? self.receiver as? any ConnectionReceiver : nil
+        self.lane.reportsConnections ? self.receiver as? any ConnectionReceiver : nil
     }
 
     private func report(_ connection: ClientConnection) { self.connectionReceiver?.exchangeUses(connection.report) }

@@ -8,7 +8,10 @@ extension TransferEngine {
     func runEnded(_ run: any TransferRun, _ reported: RunOutcome) {
         let now = self.time.now
         let transfer = run.transfer
-        let (outcome, delay) = self.decided(reported, transfer)
+        var (outcome, delay): (RunOutcome, Int64?) = (reported, nil)
+        if let policy = transfer.policy, policy.decidesRetries {
+            (outcome, delay) = self.decided(reported, transfer, policy)
+        }
         let tally = EngineMachine.Tally(run.tally, outcome, of: transfer, duration: now - run.startedAt)
         let result = self.result(of: outcome, transfer, delay)
         let verdict = self.state.withLock { state in
@@ -29,9 +32,13 @@ extension TransferEngine {
     }
 
     /// The outcome of a run after the program's decision about another attempt, and the delay if it has chosen one.
-    private func decided(_ outcome: RunOutcome, _ transfer: Transfer) -> (RunOutcome, Int64?) {
-        guard case .retry(let failure) = outcome, let policy = transfer.policy, policy.decidesRetries,
-            failure.awaitedFile == nil, !failure.isShortage, !failure.concernsFileSystem,
+    private func decided(
+        _ outcome: RunOutcome,
+        _ transfer: Transfer,
+        _ policy: any TransferPolicy
+    ) -> (RunOutcome, Int64?) {
+        guard case .retry(let failure) = outcome, failure.awaitedFile == nil, !failure.isShortage,
+            !failure.concernsFileSystem,
             let attempts = self.state.withLock({ $0.machine.attempts(of: transfer.id) })
         else { return (outcome, nil) }
         return switch policy.decide(after: failure, attempts: attempts, userInfo: transfer.userInfo) {

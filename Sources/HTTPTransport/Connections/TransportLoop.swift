@@ -14,6 +14,8 @@ final class TransportLoop: @unchecked Sendable {
     let configuration: HTTPTransport.Configuration
     /// Whether all requests are sent without a proxy.
     let isDirect: Bool
+    /// See ``HTTPTransport/Configuration/reportsConnections``.
+    let reportsConnections: Bool
     /// The open connections of all event loops; `nil` if their number has no limit.
     let openConnections: OpenConnections?
     /// Whether the transport has been shut down: all later failures are reported as cancellations.
@@ -50,6 +52,7 @@ final class TransportLoop: @unchecked Sendable {
         self.loops = loops
         self.configuration = configuration
         self.isDirect = configuration.proxy.isDirect
+        self.reportsConnections = configuration.reportsConnections
         self.tls = tls
         self.pool = ConnectionPool(maximumPerHost: configuration.maximumIdlePerHost)
     }
