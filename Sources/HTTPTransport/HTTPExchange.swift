@@ -219,7 +219,9 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.lane.reportsConnections ? self.receiver as? any ConnectionReceiver : nil
     }
 
-    private func report(_ connection: ClientConnection) { self.connectionReceiver?.exchangeUses(connection.report) }
+    private func report(_ connection: ClientConnection) {
+        self.connectionReceiver?.exchangeUses(connection.makeReport())
+    }
 
     func received(head: ResponseHead) -> ReadDecision {
         self.tellConnected()

@@ -34,8 +34,9 @@ extension TransportOverride {
     ///     let queue = try TransferQueue(configuration: configuration)
     ///
     /// TLS and proxies are those of the system: a session refuses roots, pins and certificates of its own
-    /// (`SessionConfiguration.tls`), and other proxies than the environment's (`SessionConfiguration.proxy`). Redirects, cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own
-    /// connections: Foundation's session there ends the process on some malformed responses.
+    /// (`SessionConfiguration.tls`), and other proxies than the environment's (`SessionConfiguration.proxy`). Redirects,
+    /// cookies, credentials, the cache and retries remain Martlet's. On Linux prefer Martlet's own connections:
+    /// Foundation's session there ends the process on some malformed responses.
     ///
     /// - Parameter options: The options.
     /// - Returns: The value for `SessionConfiguration.transport`, for any number of sessions.

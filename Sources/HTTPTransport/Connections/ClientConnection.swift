@@ -37,8 +37,8 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     let lane: TransportLoop
     /// The permit to be open; `nil` if the number of connections has no limit.
     var permit: ConnectionPermit?
-    /// The times of its making, until they are reported.
-    var timeline: ConnectionTimeline?
+    /// The times of its making, until they are reported; `nil` if they are not.
+    private var timeline: ConnectionTimeline?
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?
@@ -73,11 +73,18 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     ///   - route: The route to the origin.
     ///   - certificateCheck: A check after the handshake with the origin, in addition to NIOSSL's verification.
     ///   - lane: The state of the transport on the connection's event loop.
-    init(over route: Route, certificateCheck: CertificateCheck? = nil, lane: TransportLoop) {
+    ///   - timeline: The times of its making, if they are to be reported.
+    init(
+        over route: Route,
+        certificateCheck: CertificateCheck? = nil,
+        lane: TransportLoop,
+        timeline: ConnectionTimeline? = nil
+    ) {
         self.route = route
         self.peer = route.firstHop
         self.certificateCheck = certificateCheck
         self.lane = lane
+        self.timeline = timeline
         var limits = ResponseParser.Limits()
         limits.headBytes = lane.configuration.maximumHeadSize
         self.parser = ResponseParser(isHeadRequest: false, limits: limits)
@@ -86,14 +93,14 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     /// The address of the peer, without brackets.
     var remoteAddress: String? { self.context?.channel.remoteAddress?.ipAddress }
 
-    /// The connection as it is reported for a request.
-    var report: ConnectionReport {
+    /// Makes a report of the connection for its present request: the first one gets the times, too.
+    func makeReport() -> ConnectionReport {
         var report = ConnectionReport()
         report.isReused = self.isReused
         if case .direct = self.route {} else { report.hasProxy = true }
         report.remote = self.context?.channel.remoteAddress.flatMap(ConnectionReport.End.init)
         report.local = self.context?.channel.localAddress.flatMap(ConnectionReport.End.init)
-        self.timeline?.add(to: &report)
+        if !self.isReused { self.timeline?.add(to: &report) }
         self.timeline = nil
         return report
     }

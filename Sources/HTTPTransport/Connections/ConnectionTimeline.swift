@@ -5,7 +5,7 @@ internal import TransferEngine
 
 /// The times of the making of one connection, for a report.
 ///
-/// Several connections may be tried at once (RFC 8305): they share a timeline, in which the first of them counts.
+/// Several connections may be tried at once (RFC 8305). They share a timeline, which ends when the first of them is ready.
 ///
 /// `@unchecked Sendable`: the variables are used on the event loop of the connections only.
 final class ConnectionTimeline: @unchecked Sendable {
@@ -28,7 +28,7 @@ final class ConnectionTimeline: @unchecked Sendable {
     func connectBegan() { self.connectStart = .now() }
 
     /// A TLS handshake begins; the last one is the origin's.
-    func handshakeBegan() { self.handshakeStart = .now() }
+    func handshakeBegan() { if self.end == nil { self.handshakeStart = .now() } }
 
     /// Requests can be sent.
     func ready() { if self.end == nil { self.end = .now() } }

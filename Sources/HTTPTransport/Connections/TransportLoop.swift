@@ -189,9 +189,9 @@ final class TransportLoop: @unchecked Sendable {
                 try pipeline.addHandler(made.handler)
                 check = made.check
             }
-            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
-            connection.timeline = timeline
-            try pipeline.addHandler(connection)
+            try pipeline.addHandler(
+                ClientConnection(over: route, certificateCheck: check, lane: self, timeline: timeline)
+            )
         case .forwarded(let proxy):
             var check: CertificateCheck?
             if proxy.origin.scheme == .https {
@@ -199,9 +199,9 @@ final class TransportLoop: @unchecked Sendable {
                 try pipeline.addHandler(outer.handler)
                 check = outer.check
             }
-            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
-            connection.timeline = timeline
-            try pipeline.addHandler(connection)
+            try pipeline.addHandler(
+                ClientConnection(over: route, certificateCheck: check, lane: self, timeline: timeline)
+            )
         case .tunnelled(let origin, let proxy):
             var proxyCheck: CertificateCheck?
             if proxy.origin.scheme == .https {
@@ -211,8 +211,7 @@ final class TransportLoop: @unchecked Sendable {
                 try pipeline.addHandler(ProxyShutdownFilter())
             }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
-            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
-            connection.timeline = timeline
+            let connection = ClientConnection(over: route, certificateCheck: check, lane: self, timeline: timeline)
             let tunnel = TunnelHandler(
                 to: origin,
                 by: proxy,

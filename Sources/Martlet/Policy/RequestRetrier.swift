@@ -27,8 +27,8 @@ public struct FailedAttempt: Sendable {
         case automatic
         /// Another attempt after this time, at once if it is not positive; it uses up none of the retries.
         ///
-        /// The server's `Retry-After` is not considered. Timeouts and limits apply: the task may wait longer for a slot,
-        /// or for a host whose outage it waits out (``SessionConfiguration/outageTimeout``).
+        /// The `Retry-After` of the response is not considered. Timeouts and limits apply: the task may wait longer for a
+        /// slot, or for its host, if that is down (``SessionConfiguration/outageTimeout``) or has asked other tasks to wait.
         case retry(after: Duration)
         /// None: the task fails with ``FailedAttempt/error``.
         case fail

@@ -38,14 +38,14 @@ extension SessionConfiguration {
             throw TransferError(
                 .badConfiguration,
                 "the system's URLSession cannot have the TLS options of this configuration: its own settings decide",
-                remedy: "remove its roots, pins and certificates, or do not replace the transport"
+                remedy: "leave tls at its default, or do not replace the transport"
             )
         }
         if self.proxy != .environment {
             throw TransferError(
                 .badConfiguration,
                 "the system's URLSession cannot have the proxy of this configuration: its own settings decide",
-                remedy: "set the proxy in the system's settings, and leave that of the configuration at .environment"
+                remedy: "leave proxy at .environment and set it in the system, or do not replace the transport"
             )
         }
     }

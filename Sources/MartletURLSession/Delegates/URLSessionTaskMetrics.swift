@@ -58,7 +58,7 @@ public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
     public let connectEndDate: Date?
     /// When the request began to be sent; when the task began to fetch, if the connection is not known.
     public let requestStartDate: Date?
-    /// When the last byte of the request was handed to the system.
+    /// When the last byte of the request was handed to the system, as far as that was reported before the response.
     public let requestEndDate: Date?
     /// When the head of the response was received.
     public let responseStartDate: Date?
@@ -97,7 +97,7 @@ public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
         self.connectEndDate = made.date(\.connect?.end)
         let begin = made.isCached ? nil : made.connectedAt ?? made.start
         self.requestStartDate = begin
-        self.requestEndDate = made.isCached ? nil : made.requestEnd ?? (body.sent == 0 ? made.connectedAt : nil)
+        self.requestEndDate = made.isCached ? nil : body.sent == 0 ? made.connectedAt : made.requestEnd
         self.isProxyConnection = made.connection?.hasProxy ?? false
         self.isReusedConnection = made.connection?.isReused ?? false
         self.localAddress = made.connection?.local?.address
@@ -116,15 +116,28 @@ public final class URLSessionTaskTransactionMetrics: NSObject, Sendable {
 /// The measurements of a request while its task runs.
 struct TransactionRecord: Sendable {
     var request: URLRequest
-    var response: URLResponse?
+    private(set) var response: URLResponse?
     var start: Date
-    var responseStart: Date?
+    private(set) var responseStart: Date?
     var responseEnd: Date?
     var isCached = false
     var connection: ConnectionReport?
     /// When the connection was reported.
     var connectedAt: Date?
-    var requestEnd: Date?
+    private(set) var requestEnd: Date?
+
+    /// The content was sent.
+    ///
+    /// A response may precede the report of that; the request ends with its begin then.
+    mutating func sent() { if self.responseStart == nil { self.requestEnd = Date() } }
+
+    /// A response has begun.
+    mutating func received(_ response: URLResponse) {
+        let now = Date()
+        self.requestEnd = self.requestEnd ?? now
+        self.responseStart = now
+        self.response = response
+    }
 
     /// The date of a time of the connection.
     func date(_ age: (ConnectionReport) -> Int64?) -> Date? {

@@ -33,10 +33,7 @@ extension URLSessionTask {
             [301, 302, 303, 307, 308].contains(response.status) && response.headers.contains("Location")
         guard !isRedirect || self.facts.withLock({ $0.refusesRedirect }) else { return decide(.allow) }
         let verdict = self.facts.withLock { facts in
-            if let last = facts.transactions.indices.last {
-                facts.transactions[last].responseStart = Date()
-                facts.transactions[last].response = known
-            }
+            if let last = facts.transactions.indices.last { facts.transactions[last].received(known) }
             return facts.caching.received(response, to: facts.currentRequest, self.session.settings.urlCache)
         }
         switch verdict {
@@ -107,8 +104,7 @@ extension URLSessionTask {
             }
             self.facts.withLock { facts in
                 if let last = facts.transactions.indices.last {
-                    facts.transactions[last].response = response
-                    facts.transactions[last].responseStart = Date()
+                    facts.transactions[last].received(response)
                     facts.transactions[last].responseEnd = Date()
                 }
                 facts.redirects += 1

@@ -102,9 +102,7 @@ extension URLSessionTask {
     func sent(_ total: Int64, since: Int64, of expected: Int64) {
         let isNew = self.facts.withLock { facts in
             facts.bytesToSend = expected
-            if total == expected, let last = facts.transactions.indices.last {
-                facts.transactions[last].requestEnd = Date()
-            }
+            if total == expected, let last = facts.transactions.indices.last { facts.transactions[last].sent() }
             defer { facts.bytesSent = max(facts.bytesSent, total) }
             return total > facts.bytesSent
         }
@@ -308,8 +306,7 @@ extension URLSessionTask {
             facts.transactions.append(TransactionRecord(request: request, start: Date(), isCached: true))
         }
         guard let last = facts.transactions.indices.last else { return }
-        facts.transactions[last].response = response
-        facts.transactions[last].responseStart = Date()
+        facts.transactions[last].received(response)
     }
 
     /// Completes the task, once: reports its measurements and its end.

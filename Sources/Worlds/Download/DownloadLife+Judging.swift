@@ -18,7 +18,7 @@ extension DownloadLife {
     /// Judges a request when it arrives: none comes while its transfer is paused, or before the time that was asked for.
     func judge(_ request: ServerRequest) {
         let now = self.scheduler.now
-        // What was on its way at the beginning of the pause may still arrive.
+        // Bytes on their way at the beginning of the pause may still arrive.
         let margin = 3 * self.network.roundTrip + 10_000_000
         if self.pause.contains(now - margin), self.pause.contains(now), self.runs == 1 {
             self.result.fail("a request came while its transfer was paused")
@@ -72,7 +72,7 @@ extension DownloadLife {
             && self.network.outages.count <= 1
             // The errors of fewer URLs may be their own.
             && (gateway == 0 || self.sites.count { $0.hosts.count == 1 } >= 3 && self.killed == 0)
-            // Nor are the probes of a URL whose responses are cut afterwards free.
+            // Nor are the probes of a URL free whose responses are cut later.
             && (gateway == 0 || self.sites.allSatisfy { $0.mostCuts < 2 })
     }
 
@@ -90,7 +90,7 @@ extension DownloadLife {
         }
         let version = site.contents.firstIndex { $0.equals(bytes) }
         let isRight = version != nil && (job.checksum == nil || version == job.checksum)
-        // What a sync has lost is known to nobody, if the disk takes no note of it and the process is killed.
+        // The loss of a sync remains unknown if the disk takes no note of it and the process is killed.
         if !isRight, self.faults.hidesLosses, self.powerLosses > 0 { return self.result.count("lost by the disk") }
         if isRight {
             self.result.count("right")
@@ -147,7 +147,7 @@ extension DownloadLife {
         return false
     }
 
-    /// A finished file is no version: nothing but lies excuses that.
+    /// A finished file is not a version: only lies excuse that.
     private func judgeMixed(_ completion: TransferCompletion, _ bytes: [UInt8], of job: DownloadWishes.Job) {
         let site = job.site
         if job.checksum == nil {
@@ -371,7 +371,7 @@ extension DownloadLife {
             let cuts = Int64(isSmall ? 0 : site.cuts) * 1024 + (isSmall ? 0 : pieces)
             // A connection that gives up a part of its piece has some of it on the way.
             let splits = Int64(4 * self.network.piece * max(self.wishes.mostConnections - 1, site.urls.count - 1))
-            // What is continued from another mirror, or without a strong validator, is compared first.
+            // Bytes continued from another mirror, or without a strong validator, are compared first.
             // Each run compares a finished file that a loss of power has damaged once more, until the user moves it away.
             let refusals = self.hasTornFinal ? self.endings.count { $0.isRefusedResumption } : 0
             // So is one that was finished before a kill, and once more for each cut.

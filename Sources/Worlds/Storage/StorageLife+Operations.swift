@@ -12,7 +12,7 @@ extension StorageLife {
         let name = self.chance.pick(Self.names)
         let choice = self.chance.draw(0...99)
         if self.open != nil, choice < 70 { return self.operateOnOpenFile(choice) }
-        // What a process has left is continued by the next one, if nothing speaks against it.
+        // The next process continues the files of an earlier one, if nothing speaks against it.
         if self.open == nil, choice < 55, self.models[name]?.partial != nil { return self.resume(name) }
         switch choice {
         case 0..<20: self.create(name)
@@ -61,7 +61,7 @@ extension StorageLife {
         let length = self.chance.draw(1...Self.longest)
         // Facts of more than a sector can be torn, and of more than a page be written in parts.
         let padding = self.chance.pick([0, 600, 1500, 3000, 5000])
-        // What was there may be replaced from now on.
+        // The earlier content may be replaced from now on.
         self.update(name) { $0.partial = nil }
         let failure = self.attempt("creates \(name), version \(version), \(length) bytes") { () throws(StorageError) in
             let facts = Self.facts(version, length, padding: padding)
@@ -80,13 +80,13 @@ extension StorageLife {
         }
         guard failure == nil, let file = self.open?.file else { return }
         self.checkBelieved(name, file)
-        // What it does not believe is written again, perhaps under earlier facts.
+        // Bytes that it does not believe are written again, perhaps under earlier facts.
         self.update(name) { model in
             if let bases = model.partial?.bases { model.partial?.bases = Self.bases(bases, file.initialExtents, file) }
         }
         // An empty one gets a new mark in its journal and in its attribute, which are not synced.
         self.update(name) { if $0.partial?.written.isEmpty == true { $0.partial?.isAnchored = false } }
-        // What it believes counts as durable from now on.
+        // Bytes that it believes count as durable from now on.
         if self.chance.draw(0...2) > 0, !self.disk.isDead(self.process) { self.checkpoint(name, file) }
     }
 
@@ -291,7 +291,7 @@ extension StorageLife {
         } else if failure?.code != .exists {
             self.open = nil
             self.weaken(name)
-            // What failed may have been the last steps, after the file got its name.
+            // The last steps may have failed, after the file got its name.
             let isNamed = !self.disk.exists(self.path(name + ".part"))
             self.update(name) { if isNamed || $0.partial?.written.isEmpty == true { $0.partial = nil } }
         }

@@ -38,7 +38,7 @@ extension UploadLife {
 
     private func judge(_ completion: TransferCompletion) {
         self.result.count("finished")
-        // What the connection had accepted may not have arrived: only the server knows.
+        // Bytes that the connection had accepted may not have arrived: only the server knows.
         if self.site.used.contains(.early) || self.site.used.contains(.redirectsToGet) {
             return self.result.count("finished, by what the server says")
         }
@@ -103,7 +103,7 @@ extension UploadLife {
         self.judgeCancellation()
     }
 
-    /// No resource of a resumable protocol mixes versions, unless nobody could delete it.
+    /// No resource of a resumable protocol mixes versions, unless it could not be deleted.
     private func judgeResources() {
         guard self.kills == 0, self.network.outages.isEmpty, self.site.used.isEmpty else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) {
