@@ -82,9 +82,7 @@ final class DaemonLife {
         self.trace = trace
         trace.time = { scheduler.now }
         self.network = SimulatedNetwork(scheduler, trace)
-        self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
-            Scheduler.epoch * 1_000_000_000 + scheduler.now
-        }
+        self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         self.terms = DaemonTerms(&recipe)
         self.site = DaemonSite(scheduler, trace, rate: self.terms.rate)
         self.network.servers["site.example"] = self.site

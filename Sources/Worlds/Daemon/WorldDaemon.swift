@@ -140,7 +140,7 @@ final class WorldDaemon: @unchecked Sendable {
         let trace = TraceLines { [trace = self.trace, name = self.name] in trace.add(name, "logs: \($0)") }
         configuration.logger = Logger(label: "martletd") { _ in trace }
         let scheduler = self.scheduler
-        configuration.clock.now = { Double(Scheduler.epoch) + Double(scheduler.now) / 1e9 }
+        configuration.clock.now = { Double(scheduler.wallNanoseconds) / 1e9 }
         configuration.clock.uptime = { scheduler.now }
         configuration.clock.local = {
             let minutes = Int(scheduler.wallNow / 60)

@@ -61,9 +61,7 @@ final class DatasetLife: WorldLife {
         self.trace = trace
         trace.time = { scheduler.now }
         self.network = SimulatedNetwork(scheduler, trace)
-        let disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
-            Scheduler.epoch * 1_000_000_000 + scheduler.now
-        }
+        let disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         self.disk = disk
         self.site = DatasetSite(&recipe, trace)
         self.table = DatasetTable(&recipe, items: self.site.items)

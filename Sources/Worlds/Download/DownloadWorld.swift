@@ -33,6 +33,7 @@ final class DownloadLife: WorldLife {
     let kills: [(kill: Kill, losesPower: Bool)]
     let hands: Hands
     let faults: DiskFaults
+    let clock: MachineClock
     let twinDelay: Int64?
     let actions: [(time: Int64, action: UserAction)]
     /// The pause of everything right after a failure, which is counted from 1.
@@ -71,9 +72,7 @@ final class DownloadLife: WorldLife {
         self.trace = trace
         trace.time = { scheduler.now }
         self.network = SimulatedNetwork(scheduler, trace)
-        self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
-            Scheduler.epoch * 1_000_000_000 + scheduler.now
-        }
+        self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         var kind = recipe.pick(Site.Kind.allCases.map { ($0.weight, $0) })
         var count = recipe.draw(0...9) == 0 ? recipe.draw(2...6) : 1
         self.sharedHost = count > 1 && recipe.draw(0...1) == 0 ? SharedHost(&recipe) : nil
@@ -119,6 +118,7 @@ final class DownloadLife: WorldLife {
             ? pause : nil
         self.losesPowerAtEnd = recipe.has(oneIn: 12, "the machine loses its power when the first file is finished")
         self.drawNetwork(&recipe)
+        self.clock = MachineClock(&recipe)
         for site in sites { for host in site.hosts { self.network.servers[host] = site } }
         if let sharedHost {
             sharedHost.sites = sites
@@ -220,6 +220,7 @@ final class DownloadLife: WorldLife {
         self.disk.makeDirectories(Self.directory)
         for site in self.sites { site.onRetryAfter = { [unowned self] in self.asked($0, $1) } }
         self.network.onRequest = { [unowned self] in self.judge($0) }
+        self.clock.start(self.scheduler, self.trace)
         self.hands.prepare()
         self.network.onFailed = { [unowned self] in self.exchangeFailed() }
         for (time, action) in self.actions { self.scheduler.schedule(after: time) { self.perform(action) } }

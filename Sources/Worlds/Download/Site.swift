@@ -365,7 +365,7 @@ final class Site: SimulatedServer {
     func noteStrength(_ isStrong: Bool, of request: ServerRequest) { self.sentBy[request.number] = (0, isStrong) }
 
     var now: Int64 { self.scheduler.now }
-    var wallNow: Int64 { self.scheduler.wallNow }
+    var wallNow: Int64 { self.scheduler.trueNow }
 
     func tell(_ request: ServerRequest, _ text: @autoclosure () -> String) {
         self.trace.add(

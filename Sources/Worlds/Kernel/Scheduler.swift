@@ -30,6 +30,7 @@ package final class Scheduler: @unchecked Sendable {
     /// Seconds since 1970 at the beginning: a day in November 2026.
     package static let epoch: Int64 = 1_795_000_000
 
+    private var clockError: Int64 = 0
     private var heap: [Entry] = []
     private var nextNumber: UInt64 = 0
     private var cancelled: Set<UInt64> = []
@@ -38,8 +39,17 @@ package final class Scheduler: @unchecked Sendable {
     /// Creates an empty world.
     package init(seed: UInt64) { self.random = SeededGenerator(seed: seed) }
 
-    /// Seconds since 1970-01-01T00:00:00Z.
-    package var wallNow: Int64 { Self.epoch + self.now / 1_000_000_000 }
+    /// The true time: seconds since 1970-01-01T00:00:00Z.
+    package var trueNow: Int64 { Self.epoch + self.now / 1_000_000_000 }
+
+    /// Nanoseconds since 1970 by the clock of the machine, which can be wrong (``MachineClock``).
+    package var wallNanoseconds: Int64 { Self.epoch * 1_000_000_000 + self.now + self.clockError }
+
+    /// Seconds since 1970 by the clock of the machine.
+    package var wallNow: Int64 { self.wallNanoseconds / 1_000_000_000 }
+
+    /// Sets the clock of the machine forward by nanoseconds, or back.
+    package func setClock(forward change: Int64) { self.clockError += change }
 
     /// Schedules work.
     ///

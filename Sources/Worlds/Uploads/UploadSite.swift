@@ -71,7 +71,7 @@ final class UploadSite: ReceivingServer {
         self.spoil(quirk, request, &generator)
         if let reply = self.refusal(quirk, request, &generator) { return self.sent(reply, request) }
         var response: ReceiverModel.Response
-        let wallNow = self.scheduler.wallNow
+        let wallNow = self.scheduler.trueNow
         switch self.model.begin(request, length: 0, hasContent: false, wallNow: wallNow) {
         case .respond(let decided): response = decided
         case .receive: response = self.model.complete(request.number)
@@ -96,7 +96,7 @@ final class UploadSite: ReceivingServer {
             terms.reply = self.sent(reply, request)
             return terms
         }
-        let wallNow = self.scheduler.wallNow
+        let wallNow = self.scheduler.trueNow
         switch self.model.begin(request, length: length, hasContent: true, wallNow: wallNow) {
         case .respond(var response):
             terms.reply = self.sent(self.respond(&response, request, quirk, &generator), request)
@@ -267,7 +267,7 @@ final class UploadSite: ReceivingServer {
 
     /// Handles a request without content whose response is lost or replaced.
     private func perform(_ request: ServerRequest) {
-        let wallNow = self.scheduler.wallNow
+        let wallNow = self.scheduler.trueNow
         guard case .receive = self.model.begin(request, length: 0, hasContent: false, wallNow: wallNow) else { return }
         _ = self.model.complete(request.number)
     }

@@ -56,9 +56,7 @@ final class UploadLife: WorldLife {
         self.trace = trace
         trace.time = { scheduler.now }
         self.network = SimulatedNetwork(scheduler, trace)
-        let disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) {
-            Scheduler.epoch * 1_000_000_000 + scheduler.now
-        }
+        let disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         self.disk = disk
         self.source = SimulatedSource(&recipe, disk)
         self.site = UploadSite(&recipe, scheduler, trace)
