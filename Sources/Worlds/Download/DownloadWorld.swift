@@ -117,8 +117,8 @@ final class DownloadLife: WorldLife {
             recipe.has(oneIn: 12, "the user pauses everything \(pause.delay / 1000) µs after failure \(pause.failure)")
             ? pause : nil
         self.losesPowerAtEnd = recipe.has(oneIn: 12, "the machine loses its power when the first file is finished")
-        self.drawNetwork(&recipe)
         self.clock = MachineClock(&recipe)
+        self.drawNetwork(&recipe)
         for site in sites { for host in site.hosts { self.network.servers[host] = site } }
         if let sharedHost {
             sharedHost.sites = sites
