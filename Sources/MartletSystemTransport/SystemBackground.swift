@@ -41,7 +41,7 @@ public struct SystemBackground: Sendable {
 
     /// The number of responses that are kept although the program does not request them again; the oldest are deleted
     /// first.
-    public var unclaimedLimit = 64
+    public var unclaimedLimit = 1000
 
     /// Changes the system's configuration of the session, after Martlet has set it up.
     public var adjust: (@Sendable (URLSessionConfiguration) -> Void)?

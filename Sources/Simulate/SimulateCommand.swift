@@ -63,6 +63,7 @@ struct SimulateCommand: ParsableCommand {
         while lived < count {
             if lived % 64 == 0, let end, clock.now >= end { break }
             let seed = self.seed &+ lived
+            Watchdog.watch(seed)
             let world = self.kind.flatMap(Worlds.kind(named:)) ?? Worlds.kind(ofSeed: seed)
             let result = Shrinker.live(
                 world,

@@ -152,7 +152,7 @@ extension BackgroundRunner {
         case "cookies":
             if let url = event["url"]?.string.flatMap({ try? HTTPURL($0) }) {
                 let values = (event["values"]?.array ?? []).compactMap(\.string)
-                task.session.policy.keep(cookies: values, from: url)
+                task.session.policy.keep(cookies: values, from: url, of: task)
             }
         case "response":
             task.tell(Self.response(event, to: task))

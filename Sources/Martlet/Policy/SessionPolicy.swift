@@ -72,8 +72,12 @@ package final class SessionPolicy: TransferPolicy {
         self.onCookies?(values, request)
     }
 
+    /// Forgets the credentials that delegates have supplied; cookies and those of the configuration stay.
+    package func forgetCredentials() { self.authenticator.forget() }
+
     /// Stores cookies that the daemon has received and accepted.
-    func keep(cookies values: [String], from url: HTTPURL) {
+    func keep(cookies values: [String], from url: HTTPURL, of task: TransferTask) {
+        if let keeper { return keeper.received(HeaderFields(values.map { ("Set-Cookie", $0) }), from: url, of: task) }
         self.cookies?.receive(values, from: url, logger: self.logger)
     }
 

@@ -215,6 +215,12 @@ public final class TransferSession: Sendable {
         task.isPrivate && self.background == nil ? self.callPolicy : self.policy
     }
 
+    /// Forgets the credentials that delegates have supplied for challenges.
+    package func forgetCredentials() {
+        self.policy.forgetCredentials()
+        self.callPolicy.forgetCredentials()
+    }
+
     deinit { self.background?.leave() }
 
     // MARK: Delegates

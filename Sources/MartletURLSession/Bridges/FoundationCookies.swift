@@ -18,8 +18,7 @@ final class FoundationCookies: ForeignCookies {
 
     func field(for url: HTTPURL, of task: TransferTask?) -> String? {
         guard Self.handlesCookies(task), let url = URL(url) else { return nil }
-        let cookies = self.storage.cookies(for: url) ?? []
-        return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
+        return self.storage.field(for: url)
     }
 
     func received(_ fields: HeaderFields, from url: HTTPURL, of task: TransferTask?) {
@@ -29,8 +28,9 @@ final class FoundationCookies: ForeignCookies {
         case .never: return
         case .always: break
         case .onlyFromMainDocumentDomain:
-            // The main document of a task is the first request of it.
-            guard task.map({ $0.request.url.host == url.host }) ?? true else { return }
+            // Without a main document, every host's cookies are its own, as with Foundation.
+            let document = (task?.userInfo as? TaskReference)?.task?.originalRequest?.mainDocumentURL?.host
+            guard document.map({ Self.isInside(url.host ?? "", $0) }) ?? true else { return }
         }
         for value in values {
             // One by one: joined by commas they could not be separated at a date.
@@ -40,24 +40,21 @@ final class FoundationCookies: ForeignCookies {
         }
     }
 
+    /// Whether a host is that of the main document, or one of the two is a subdomain of the other.
+    private static func isInside(_ host: String, _ document: String) -> Bool {
+        let (host, document) = (host.lowercased(), document.lowercased())
+        return host == document || host.hasSuffix(".\(document)") || document.hasSuffix(".\(host)")
+    }
+
     private static func handlesCookies(_ task: TransferTask?) -> Bool {
         (task?.userInfo as? TaskReference)?.task?.originalRequest?.httpShouldHandleCookies ?? true
     }
 }
 
-extension Cookie {
-    /// A copy of Foundation's cookie.
-    ///
-    /// - Throws: `CookieError` if it cannot be sent.
-    init(_ cookie: HTTPCookie) throws {
-        try self.init(
-            name: cookie.name,
-            value: cookie.value,
-            domain: cookie.domain,
-            path: cookie.path,
-            expires: cookie.expiresDate,
-            isSecure: cookie.isSecure,
-            isHTTPOnly: cookie.isHTTPOnly
-        )
+extension HTTPCookieStorage {
+    /// The `Cookie` field of a request for a URL; `nil` without cookies for it.
+    func field(for url: URL) -> String? {
+        let cookies = self.cookies(for: url) ?? []
+        return cookies.isEmpty ? nil : HTTPCookie.requestHeaderFields(with: cookies)["Cookie"]
     }
 }

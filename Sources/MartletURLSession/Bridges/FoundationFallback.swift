@@ -31,8 +31,15 @@ final class FoundationFallback: Sendable {
         let configuration = FoundationConfiguration.ephemeral
         configuration.protocolClasses = self.protocols + (configuration.protocolClasses ?? [])
         configuration.timeoutIntervalForRequest = self.settings.timeoutIntervalForRequest
+        configuration.timeoutIntervalForResource = self.settings.timeoutIntervalForResource
         configuration.httpAdditionalHeaders = self.settings.httpAdditionalHeaders
         configuration.httpCookieStorage = self.settings.httpCookieStorage
+        configuration.httpCookieAcceptPolicy = self.settings.httpCookieAcceptPolicy
+        configuration.httpShouldSetCookies = self.settings.httpShouldSetCookies
+        configuration.urlCredentialStorage = self.settings.urlCredentialStorage
+        configuration.requestCachePolicy = self.settings.requestCachePolicy
+        configuration.httpMaximumConnectionsPerHost = self.settings.httpMaximumConnectionsPerHost
+        configuration.allowsCellularAccess = self.settings.allowsExpensive
         configuration.urlCache = nil
         return FoundationSession(configuration: configuration)
     }

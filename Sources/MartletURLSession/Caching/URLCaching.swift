@@ -75,6 +75,11 @@ struct CachingState {
         }
     }
 
+    /// The answer to a task whose response is never stored: downloads and uploads.
+    static func answerWithoutCache(_ request: URLRequest, _ configuration: URLSessionConfiguration) -> Answer {
+        Self.policy(request, configuration) == .returnCacheOnly ? .failed(Self.notStored(request)) : .load(request)
+    }
+
     /// The request without the conditions of the cache.
     var unconditional: URLRequest? { self.request }
 
@@ -87,14 +92,17 @@ struct CachingState {
     /// - Returns: What is delivered.
     mutating func received(_ response: TransferResponse, to request: URLRequest?, _ cache: URLCache?) -> Verdict {
         guard var machine, let cache, let own = self.request else { return .deliver }
-        defer { self.machine = machine }
+        // The conditions were about another URL: the answer to them says nothing about this one.
+        if request?.url != own.url, response.status == 304, self.found != nil { return self.refetched() }
         let isChunked = response.headers.contains("Transfer-Encoding")
         let head = ResponseHead(
             status: response.status,
             fields: response.headers,
             framing: response.expectedLength.map { .length($0) } ?? (isChunked ? .chunked : .untilClose)
         )
-        switch machine.headReceived(head, Self.now) {
+        let step = machine.headReceived(head, Self.now)
+        self.machine = machine
+        switch step {
         case .deliver(let storing):
             // The response to another URL is not stored for the first one.
             guard let storing, request?.url == own.url, Self.mayStore(response.headers, own) else { return .deliver }
@@ -105,15 +113,21 @@ struct CachingState {
             cache.removeCachedResponse(for: own)
             return .deliver
         case .serve(_, let storing):
-            guard let found else { return .refetch }
+            guard let found else { return self.refetched() }
             if let storing, let fresh = Self.made(storing, found.data, own) {
                 cache.storeCachedResponse(fresh, for: own)
                 return .deliverStored(fresh)
             }
             return .deliverStored(found)
         case .serveStale: return self.found.map { .deliverStored($0) } ?? .deliver
-        case .refetch: return .refetch
+        case .refetch: return self.refetched()
         }
+    }
+
+    /// The request is made again without conditions; its response is delivered, whatever it is, and not stored.
+    private mutating func refetched() -> Verdict {
+        self.machine = nil
+        return .refetch
     }
 
     /// Whether so much of a body is too much to be stored; then it is not collected any further.

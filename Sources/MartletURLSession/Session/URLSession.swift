@@ -36,8 +36,9 @@ open class URLSession: NSObject, @unchecked Sendable {
     let settings: URLSessionConfiguration
     /// Martlet's session, or the error of a configuration that cannot be used: that of every task.
     private let transfers: Result<TransferSession, any Error>
-    /// A background session's data tasks run in the program, by a session of their own; `nil` before the first.
-    private let dataTransfers = Mutex<Result<TransferSession, any Error>?>(nil)
+    /// Martlet's sessions in the program for tasks that ``transfers`` does not take: the data tasks of a background session,
+    /// and requests that allow no cellular network, by whether they may use an expensive one.
+    private let otherTransfers = Mutex<[Bool: Result<TransferSession, any Error>]>([:])
     private let bridge: SessionBridge
     /// Makes the requests that Martlet does not.
     let fallback: FoundationFallback
@@ -73,7 +74,7 @@ open class URLSession: NSObject, @unchecked Sendable {
         // The numbers of a background session's tasks are kept by the daemon: later runs of the program have higher ones.
         if settings.identifier != nil { state.lastNumber = Int(Date().timeIntervalSince1970 * 1000) }
         self.state = Mutex(state)
-        self.transfers = Self.transfers(settings, settings.identifier, bridge, queue)
+        self.transfers = Self.transfers(settings, settings.identifier, true, bridge, queue)
         super.init()
         bridge.serve(self)
     }
@@ -81,12 +82,13 @@ open class URLSession: NSObject, @unchecked Sendable {
     private static func transfers(
         _ settings: URLSessionConfiguration,
         _ identifier: String?,
+        _ allowsExpensive: Bool,
         _ bridge: SessionBridge,
         _ queue: OperationQueue
     ) -> Result<TransferSession, any Error> {
         Result {
             try TransferSession(
-                configuration: settings.transferConfiguration(identifier: identifier),
+                configuration: settings.transferConfiguration(identifier, allowsExpensive),
                 delegate: bridge,
                 on: CallbackContext { bridge.run($0, on: queue) }
             )
@@ -94,14 +96,35 @@ open class URLSession: NSObject, @unchecked Sendable {
     }
 
     /// Martlet's session for a task.
-    func transfers(for work: TaskWork) -> Result<TransferSession, any Error> {
-        guard self.isBackground, case .data = work else { return self.transfers }
-        return self.dataTransfers.withLock { made in
-            if let made { return made }
-            let transfers = Self.transfers(self.settings, nil, self.bridge, self.delegateQueue)
-            made = transfers
-            return transfers
+    ///
+    /// - Throws: `URLError` with `dataNotAllowed` for a background transfer with a rule of its own about networks.
+    func transfers(for work: TaskWork, _ request: URLRequest?) throws -> TransferSession {
+        let allowsExpensive = self.settings.allowsExpensive
+        let isCheap = allowsExpensive && !(request?.allowsCellularAccess ?? true)
+        var isData = false
+        if case .data = work { isData = true }
+        if self.isBackground, !isData {
+            guard !isCheap else {
+                throw URLError.about(
+                    .dataNotAllowed,
+                    request?.url,
+                    "the tasks of a background session share its networks: set its configuration's allowsCellularAccess"
+                )
+            }
+            return try self.transfers.get()
         }
+        if !self.isBackground, !isCheap { return try self.transfers.get() }
+        return try self.otherTransfers.withLock { made in
+            let known =
+                made[!isCheap] ?? Self.transfers(self.settings, nil, !isCheap, self.bridge, self.delegateQueue)
+            made[!isCheap] = known
+            return try known.get()
+        }
+    }
+
+    private var allTransfers: [TransferSession] {
+        let others = self.otherTransfers.withLock { Array($0.values) }
+        return ([self.transfers] + others).compactMap { try? $0.get() }
     }
 
     /// Martlet's session whose transfers the daemon makes; `nil` if this is not a background session.
@@ -163,7 +186,9 @@ open class URLSession: NSObject, @unchecked Sendable {
             return true
         }
         guard closes else { return }
-        if case .success(let transfers) = self.dataTransfers.withLock({ $0 }) { transfers.finishTasksAndInvalidate() }
+        for case .success(let transfers) in self.otherTransfers.withLock({ $0.values }) {
+            transfers.finishTasksAndInvalidate()
+        }
         guard case .success(let transfers) = self.transfers else { return self.becameInvalid() }
         self.bridge.close(self)
         transfers.finishTasksAndInvalidate()
@@ -192,6 +217,8 @@ open class URLSession: NSObject, @unchecked Sendable {
         if let cookies = self.settings.httpCookieStorage {
             for cookie in cookies.cookies ?? [] { cookies.deleteCookie(cookie) }
         }
+        // Those of challenges that were answered for the session.
+        for transfers in self.allTransfers { transfers.forgetCredentials() }
         self.delegateQueue.addOperation(completionHandler)
     }
 
@@ -250,7 +277,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Creates a download task that continues another one.
     ///
-    /// The task fails if these are not resume data, or the file on the server has changed.
+    /// The task fails if these are not resume data. A file that has changed on the server meanwhile is fetched anew.
     ///
     /// - Parameter resumeData: What ``URLSessionDownloadTask/cancel(byProducingResumeData:)`` or an error's
     ///   `NSURLSessionDownloadTaskResumeData` has, also of an earlier run of the program.
@@ -337,39 +364,5 @@ open class URLSession: NSObject, @unchecked Sendable {
             state.tasks[task.taskIdentifier] = task
             return task
         }
-    }
-}
-
-extension URLSession {
-    /// The decision about a response.
-    public enum ResponseDisposition: Int, Sendable {
-        /// End the task with `URLError.cancelled`.
-        case cancel = 0
-        /// Receive the body.
-        case allow = 1
-        /// Receive the body into a file, by a download task.
-        case becomeDownload = 2
-    }
-
-    /// The decision about a challenge.
-    public enum AuthChallengeDisposition: Int, Sendable {
-        /// Repeat the request with the credential.
-        case useCredential = 0
-        /// Use the credential storage's credential; without one, the challenge is the response.
-        case performDefaultHandling = 1
-        /// End the task with `URLError.cancelled`.
-        case cancelAuthenticationChallenge = 2
-        /// Use the challenge as the response.
-        case rejectProtectionSpace = 3
-    }
-
-    /// The decision about a request that was delayed.
-    public enum DelayedRequestDisposition: Int, Sendable {
-        /// Make the request.
-        case continueLoading = 0
-        /// Make the request that is passed with this decision.
-        case useNewRequest = 1
-        /// End the task with `URLError.cancelled`.
-        case cancel = 2
     }
 }

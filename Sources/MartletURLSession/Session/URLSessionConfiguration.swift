@@ -135,12 +135,14 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
 
     /// Martlet's configuration.
     ///
-    /// - Parameter identifier: The background session's identifier; `nil` for transfers in the program.
+    /// - Parameters:
+    ///   - identifier: The background session's identifier; `nil` for transfers in the program.
+    ///   - allowsExpensive: Whether requests may use an expensive network if this configuration permits it.
     /// - Returns: The configuration.
     /// - Throws: `TransferError` with `badConfiguration`, or what ``adjust`` throws.
-    func transferConfiguration(identifier: String?) throws -> SessionConfiguration {
+    func transferConfiguration(_ identifier: String?, _ allowsExpensive: Bool) throws -> SessionConfiguration {
         var made = identifier.map { SessionConfiguration.background(identifier: $0) } ?? .ephemeral
-        made.headers = HeaderFields(Self.pairs(self.httpAdditionalHeaders))
+        made.headers = self.additionalFields
         made.requestTimeout = Self.duration(self.timeoutIntervalForRequest)
         made.resourceTimeout = Self.duration(self.timeoutIntervalForResource)
         made.connectTimeout = made.requestTimeout
@@ -154,26 +156,26 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
             (transfer.userInfo as? TaskReference)?.task?.uses(connection, for: transfer)
         }
         if self.waitsForConnectivity { made.outageTimeout = made.resourceTimeout }
-        made.allowsExpensiveNetwork = self.allowsExpensiveNetworkAccess && self.allowsCellularAccess
+        made.allowsExpensiveNetwork = allowsExpensive && self.allowsExpensive
         if self.isDiscretionary { made.discretion = Discretion() }
-        if identifier == nil {
-            made.cookies = nil
-            if let storage = self.httpCookieStorage, self.httpShouldSetCookies {
-                made.foreignCookies = FoundationCookies(storage, accepts: self.httpCookieAcceptPolicy)
-            }
-        } else {
-            made.cookies = CookieStorage()
-            for cookie in self.httpCookieStorage?.cookies ?? [] where self.httpShouldSetCookies {
-                if let copy = try? Cookie(cookie) { made.cookies?.set(copy) }
-            }
-        }
+        let storage = self.httpShouldSetCookies ? self.httpCookieStorage : nil
+        made.foreignCookies = storage.map { FoundationCookies($0, accepts: self.httpCookieAcceptPolicy) }
+        // The daemon keeps what responses set, for the redirects of a transfer, and reports it; each request takes what the
+        // storage has when it begins.
+        made.cookies = identifier == nil || storage == nil ? nil : CookieStorage()
+        if self.httpCookieAcceptPolicy == .never { made.cookieAcceptance = .never }
         try self.adjust?(&made)
         return made
     }
 
-    private static func pairs(_ fields: [AnyHashable: Any]?) -> [(String, String)] {
-        (fields ?? [:]).compactMap { name, value in (name.base as? String).map { ($0, "\(value)") } }
-            .sorted { $0.0 < $1.0 }
+    /// Whether tasks may use an expensive network.
+    var allowsExpensive: Bool { self.allowsExpensiveNetworkAccess && self.allowsCellularAccess }
+
+    /// The fields of every request.
+    var additionalFields: HeaderFields {
+        let pairs = (self.httpAdditionalHeaders ?? [:])
+            .compactMap { name, value in (name.base as? String).map { ($0, "\(value)") } }
+        return HeaderFields(pairs.sorted { $0.0 < $1.0 })
     }
 
     /// Seconds as a duration; what is not a positive time is none.

@@ -160,7 +160,15 @@ struct Pieces {
             case .data(let bytes):
                 let piece = try self.decoder?.decode(Data(bytes)) ?? Data(bytes)
                 if !piece.isEmpty { return piece }
-            case .finished: try self.decoder?.finish()
+            case .finished(let result):
+                // The response to an upload comes as a whole, that to a data task in pieces before.
+                var last = Data()
+                if case .data(let response) = result {
+                    last = Data(response.body)
+                    last = try self.decoder?.decode(last) ?? last
+                }
+                try self.decoder?.finish()
+                if !last.isEmpty { return last }
             case .failed(let error): throw URLError(error, task.url)
             default: break
             }

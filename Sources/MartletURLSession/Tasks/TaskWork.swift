@@ -63,10 +63,16 @@ extension TaskWork {
     /// - Parameters:
     ///   - request: The request.
     ///   - stream: The delegate's stream, if it has one.
+    ///   - defaults: The fields of every request of the session.
     ///   - session: Martlet's session.
     /// - Returns: The transfer, not started.
     /// - Throws: `URLError` or `TransferError`.
-    func transfer(_ request: URLRequest?, _ stream: InputStream?, in session: TransferSession) throws -> TransferTask {
+    func transfer(
+        _ request: URLRequest?,
+        _ stream: InputStream?,
+        _ defaults: HeaderFields,
+        in session: TransferSession
+    ) throws -> TransferTask {
         if case .resumed(let data) = self {
             guard let data else {
                 // The code that Foundation has for them.
@@ -76,7 +82,8 @@ extension TaskWork {
         }
         guard let request else { throw URLError.about(.unsupportedURL, nil, "the request has no URL") }
         var made = try request.transferRequest()
-        if made.method == "POST", !made.headers.contains("Content-Type"), self.hasContent(request) {
+        func has(_ name: String) -> Bool { made.headers.contains(name) || defaults.contains(name) }
+        if made.method == "POST", !has("Content-Type"), self.hasContent(request) {
             // The type of a form, as with Foundation.
             made.headers.append("Content-Type", "application/x-www-form-urlencoded")
         }
@@ -92,7 +99,7 @@ extension TaskWork {
                 made.body = Array(body)
             }
             // A downloaded file is stored as it is sent.
-            if case .data = self, !made.headers.contains("Accept-Encoding"), !made.headers.contains("Range") {
+            if case .data = self, !has("Accept-Encoding"), !has("Range") {
                 made.headers.append("Accept-Encoding", "gzip")
             }
             // Nothing is collected: the delegate or the handler of the task gets the bytes.

@@ -42,7 +42,7 @@ extension URLSessionTask {
             self.facts.withLock { $0.instead = .stored(stored) }
             return decide(.cancel)
         case .refetch:
-            self.facts.withLock { $0.instead = .request($0.caching.unconditional) }
+            self.facts.withLock { $0.instead = .repetition($0.caching.unconditional) }
             return decide(.cancel)
         }
         // The bytes sent since the last sample are reported before the response.
@@ -58,6 +58,10 @@ extension URLSessionTask {
         let decoder = ContentDecoder(for: response.headers)
         if case .bytes(let source) = self.sink {
             source.put(.success((.events(transfer.events, decoder), known)))
+            // The sequence decompresses for its reader; the cache stores plain bytes as well.
+            self.facts.withLock { facts in
+                facts.decoder = facts.caching.collects ? ContentDecoder(for: response.headers) : nil
+            }
         } else {
             self.facts.withLock { $0.decoder = decoder }
         }
@@ -82,7 +86,12 @@ extension URLSessionTask {
         delegate.urlSession(self.session, dataTask: task, didReceive: response) { disposition in
             switch disposition {
             case .allow: decide(.allow)
-            case .becomeDownload: decide(transfer is DataTask ? .becomeDownload(to: .temporary) : .allow)
+            case .becomeDownload:
+                guard !(transfer is DataTask) else { return decide(.becomeDownload(to: .temporary)) }
+                let reason = "the response to an upload cannot become a download: allow it"
+                let error = URLError.about(.unsupportedURL, response.url, reason)
+                self.facts.withLock { $0.instead = .failure(error) }
+                decide(.cancel)
             case .cancel:
                 self.facts.withLock { _ = $0.life.cancel() }
                 decide(.cancel)
@@ -108,12 +117,13 @@ extension URLSessionTask {
                     facts.transactions[last].responseEnd = Date()
                 }
                 facts.redirects += 1
-                // A stream was read: the request restarts with another one. A download that was resumed, or that the daemon
-                // runs, cannot restart with another request.
+                // A stream was read: the request restarts with another one.
                 let isSame = request == proposed && (!facts.hasUsedStream || request.httpMethod != current.httpMethod)
-                if isSame || facts.transfer is DownloadTask {
+                if isSame {
                     facts.currentRequest = request
                     facts.transactions.append(TransactionRecord(request: request, start: Date()))
+                } else if facts.transfer is DownloadTask {
+                    facts.instead = .failure(Self.cannotRewrite(request))
                 } else {
                     facts.instead = .request(request)
                 }
@@ -127,6 +137,15 @@ extension URLSessionTask {
             willPerformHTTPRedirection: response,
             newRequest: proposed,
             completionHandler: take
+        )
+    }
+
+    /// A resumed download cannot restart with another request: what it holds is of the first one.
+    private static func cannotRewrite(_ request: URLRequest) -> URLError {
+        .about(
+            .redirectToNonExistentLocation,
+            request.url,
+            "a resumed download cannot follow a redirect that the delegate has changed: begin a new one"
         )
     }
 

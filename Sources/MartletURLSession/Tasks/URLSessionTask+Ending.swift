@@ -151,6 +151,8 @@ extension URLSessionTask {
     /// The replacement of a transfer that was ended.
     enum Replacement {
         case request(URLRequest?)
+        /// The same request, now without the cache.
+        case repetition(URLRequest?)
         case stored(CachedURLResponse)
         /// The body cannot be decompressed.
         case failure(any Error)
@@ -184,12 +186,19 @@ extension URLSessionTask {
         case .failure(let error): self.complete(error)
         case .stored(let stored): self.answer(stored.response, stored.data, isCached: true)
         case .request(let request):
-            self.facts.withLock { facts in
-                facts.transfer?.userInfo = nil
-                facts.transfer = nil
-                facts.currentRequest = request
-            }
+            self.leaveTransfer(for: request)
             self.prepare(request)
+        case .repetition(let request):
+            self.leaveTransfer(for: request)
+            self.load(request)
+        }
+    }
+
+    private func leaveTransfer(for request: URLRequest?) {
+        self.facts.withLock { facts in
+            facts.transfer?.userInfo = nil
+            facts.transfer = nil
+            facts.currentRequest = request
         }
     }
 
@@ -218,6 +227,7 @@ extension URLSessionTask {
             return self.complete(URLError.about(.cannotWriteToFile, self.url, "\(page.url.path): \(error)"))
         }
         self.deliver(page.url) { page.keep() }
+        self.facts.withLock { $0.page = nil }
         withExtendedLifetime(page) {}
     }
 
@@ -233,7 +243,8 @@ extension URLSessionTask {
             self.deliver(URL(fileURLWithPath: file.path)) { file.keep() }
             withExtendedLifetime(file) {}
         case .failure(let error):
-            let isCancelled = self.facts.withLock { $0.life.state == .canceling }
+            let (isCancelled, instead) = self.facts.withLock { ($0.life.state == .canceling, $0.instead) }
+            if !isCancelled, case .failure(let reason) = instead { return self.complete(reason) }
             if !isCancelled, let response = error.response, error.isWholePage {
                 // A response is a result, whatever its status.
                 let page = ErrorPageFile()
@@ -270,6 +281,7 @@ extension URLSessionTask {
     /// Answers with a response that is known as a whole: from the cache, or Foundation's.
     func answer(_ response: URLResponse, _ body: Data, isCached: Bool) {
         self.session.delegateQueue.addOperation {
+            if self.state == .canceling { return self.complete(URLError.about(.cancelled, self.url, "cancelled")) }
             let transfer = self.facts.withLock { facts -> TransferTask? in
                 defer { facts.transfer = nil }
                 facts.response = response
@@ -356,6 +368,8 @@ extension TransferError {
     /// Whether the error has the whole body of a response: an error page.
     fileprivate var isWholePage: Bool {
         guard self.code == .httpStatus || self.code == .authentication else { return false }
-        return self.response?.headers["Content-Length"].flatMap { Int($0) } == self.body.count
+        // Without a length, a body that is shorter than what an error keeps is whole.
+        guard let length = self.response?.headers["Content-Length"] else { return self.body.count < 16 << 10 }
+        return Int(length) == self.body.count
     }
 }

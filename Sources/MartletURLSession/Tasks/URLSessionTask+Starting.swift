@@ -38,8 +38,9 @@ extension URLSessionTask {
     /// Makes a request: from the cache, or after its body's stream is known.
     func prepare(_ request: URLRequest?) {
         let answer = self.facts.withLock { facts -> CachingState.Answer in
-            guard case .data = self.work, let request else { return .load(request) }
-            return facts.caching.begin(request, self.session.settings)
+            guard let request else { return .load(request) }
+            if case .data = self.work { return facts.caching.begin(request, self.session.settings) }
+            return CachingState.answerWithoutCache(request, self.session.settings)
         }
         switch answer {
         case .stored(let stored): self.answer(stored.response, stored.data, isCached: true)
@@ -48,7 +49,8 @@ extension URLSessionTask {
         }
     }
 
-    private func load(_ request: URLRequest?) {
+    /// Makes a request without the cache.
+    func load(_ request: URLRequest?) {
         if let request, self.session.settings.identifier == nil, self.session.fallback.takes(request) {
             return self.fallBack(request)
         }
@@ -65,11 +67,12 @@ extension URLSessionTask {
     private func launch(_ request: URLRequest?, _ stream: InputStream?) {
         let made: TransferTask
         do {
-            let transfers = try self.session.transfers(for: self.work).get()
+            let transfers = try self.session.transfers(for: self.work, request)
             guard !self.session.isInvalidated || self.isListed else {
                 throw URLError.about(.cancelled, request?.url, "the session was invalidated: create another one")
             }
-            made = try self.work.transfer(request, stream, in: transfers)
+            let defaults = self.session.settings.additionalFields
+            made = try self.work.transfer(self.withCookies(request), stream, defaults, in: transfers)
         } catch {
             return self.fail((error as? TransferError).map { URLError($0, request?.url) } ?? error)
         }
@@ -87,12 +90,29 @@ extension URLSessionTask {
         self.apply(to: made)
     }
 
+    /// The request with the storage's cookies, if the daemon makes it: it does not know the storage.
+    private func withCookies(_ request: URLRequest?) -> URLRequest? {
+        let settings = self.session.settings
+        guard settings.identifier != nil, settings.httpShouldSetCookies, var request, request.httpShouldHandleCookies,
+            request.value(forHTTPHeaderField: "Cookie") == nil, let url = request.url,
+            let cookies = settings.httpCookieStorage?.field(for: url)
+        else { return request }
+        if case .data = self.work { return request }
+        request.setValue(cookies, forHTTPHeaderField: "Cookie")
+        return request
+    }
+
     /// Lets Foundation make a request.
     private func fallBack(_ request: URLRequest) {
         let content: Data?
         switch self.work {
         case .upload(.bytes(let data)): content = data
-        case .upload(.file(let url)): content = try? Data(contentsOf: url)
+        case .upload(.file(let url)):
+            do {
+                content = try Data(contentsOf: url)
+            } catch {
+                return self.fail(URLError.about(.cannotOpenFile, request.url, "\(url.path): \(error)"))
+            }
         case .upload(.stream), .data, .download, .resumed, .adopted: content = nil
         }
         self.facts.withLock { $0.transactions.append(TransactionRecord(request: request, start: Date())) }

@@ -69,7 +69,7 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
 
     /// The number of the task in its session.
     public let taskIdentifier: Int
-    /// The request for which the task was created.
+    /// The request for which the task was created; only URL and method of one that an earlier run of the program created.
     public let originalRequest: URLRequest?
     /// The progress in bytes; cancelling, pausing and resuming it does so with the task.
     public let progress: Progress
@@ -103,7 +103,8 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         self.session = session
         self.work = .adopted
         self.sink = .delegate
-        let request = URL(string: transfer.request.url.withoutUserInfo).map { URLRequest(url: $0) }
+        var request = URL(string: transfer.request.url.withoutUserInfo).map { URLRequest(url: $0) }
+        request?.httpMethod = transfer is UploadTask && transfer.request.method == "GET" ? "PUT" : transfer.request.method
         self.originalRequest = request
         let kept = KeptInfo(transfer.persistentInfo)
         self.taskIdentifier = kept?.number ?? transfer.id
@@ -151,12 +152,14 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
     /// Undoes one suspension; the last one starts or continues the task.
     open func resume() {
         if self.session.isInvalidated, !self.facts.withLock({ $0.life.hasStarted }) { return self.cancel() }
-        let (effect, transfer) = self.facts.withLock { ($0.life.resume(), $0.transfer) }
+        let (effect, transfer, fallback) = self.facts.withLock { ($0.life.resume(), $0.transfer, $0.fallback) }
         switch effect {
         case .start:
             self.session.keep(self)
             self.begin()
-        case .resume: transfer.map(self.apply(to:))
+        case .resume:
+            transfer.map(self.apply(to:))
+            fallback?.resume()
         case .nothing, .suspend, .cancel: break
         }
     }
@@ -174,8 +177,10 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
 
     /// Suspends the task: it keeps what it has received and releases its connection.
     open func suspend() {
-        let (effect, transfer) = self.facts.withLock { ($0.life.suspend(), $0.transfer) }
-        if effect == .suspend { transfer.map(self.apply(to:)) }
+        let (effect, transfer, fallback) = self.facts.withLock { ($0.life.suspend(), $0.transfer, $0.fallback) }
+        guard effect == .suspend else { return }
+        transfer.map(self.apply(to:))
+        fallback?.suspend()
     }
 
     /// Ends the task with `URLError.cancelled`, also if it was never started.

@@ -78,6 +78,9 @@ package struct AuthenticationMachine: Sendable {
     /// The number of transfers whose attempts are remembered.
     package var trialCount: Int { self.trials.count }
 
+    /// Forgets the credentials that servers have accepted; transfers that run keep theirs.
+    package mutating func forget() { self.spaces = [:] }
+
     // MARK: Requests
 
     /// The Authorization field for a request, or `nil`.

@@ -53,6 +53,9 @@ package final class Authenticator: Authorizer {
         self.machine.withLock { $0.use(credential, scope, for: head, request) }
     }
 
+    /// Forgets the credentials that servers have accepted; those of the configuration stay.
+    package func forget() { self.machine.withLock { $0.forget() } }
+
     /// Forgets the credentials that an ended transfer has tried.
     package func ended(_ id: TransferID) { self.machine.withLock { $0.ended(id) } }
 

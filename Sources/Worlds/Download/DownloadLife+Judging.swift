@@ -18,6 +18,7 @@ extension DownloadLife {
     /// Judges a request when it arrives: none comes while its transfer is paused, or before the time that was asked for.
     func judge(_ request: ServerRequest) {
         let now = self.scheduler.now
+        self.judgeLimits(request)
         // Bytes on their way at the beginning of the pause may still arrive.
         let margin = 3 * self.network.roundTrip + 10_000_000
         if self.pause.contains(now - margin), self.pause.contains(now), self.runs == 1 {
@@ -94,6 +95,7 @@ extension DownloadLife {
         if !isRight, self.faults.hidesLosses, self.powerLosses > 0 { return self.result.count("lost by the disk") }
         if isRight {
             self.result.count("right")
+            self.judgeClaims(completion, bytes, of: job)
         } else if completion.skipped, self.powerLosses > 0, !self.wishes.options.durable, bytes.count <= 1 << 20 {
             // Up to 1 MiB, files are synced only if the user asks for it (Docs/Limitations.md).
             return self.result.count("damaged by a power loss, and taken for complete")
@@ -154,7 +156,7 @@ extension DownloadLife {
             // A validator that is repeated after a difference excuses nothing, unless another process may have found that.
             let isNew = !site.isDifferenceKnown || self.twinDelay != nil
             let excuses = site.kind != .repeats || site.tag == .firstLater && isNew
-            if site.isLiar, excuses { return self.result.count("mixed by a liar") }
+            if site.isLiar, excuses { return self.judgeEvidence(completion) }
             // A process that was killed, or could do nothing more on the disk, right after it gave the name could not say so.
             let wasNamed = completion.skipped && (self.killed > 0 || self.faults.hasFaults)
             let isSaid = completion.consistency == .overlap || wasNamed
@@ -166,23 +168,6 @@ extension DownloadLife {
         self.result.fail(
             "\(completion.path) is mixed (consistency \(completion.consistency?.rawValue ?? "none")): \(parts)"
         )
-    }
-
-    /// Which version each part of a file is of.
-    private static func parts(_ bytes: [UInt8], _ site: Site) -> String {
-        var parts: [(version: String, start: Int)] = []
-        let step = 512
-        for start in stride(from: 0, to: bytes.count, by: step) {
-            let block = bytes[start..<min(start + step, bytes.count)]
-            let version =
-                site.contents
-                .firstIndex { content in
-                    content.bytes.count >= block.endIndex && content.bytes[block.indices] == block
-                }
-                .map { "version \($0)" } ?? "none"
-            if parts.last?.version != version { parts.append((version, start)) }
-        }
-        return parts.map { "\($0.version) from \($0.start)" }.joined(separator: ", ")
     }
 
     /// Judges the directory: nothing of others was touched, and nothing is left.

@@ -91,10 +91,26 @@ package final class Scheduler: @unchecked Sendable {
             if let process = entry.process, !process.isAlive { continue }
             self.now = max(self.now, entry.due)
             self.steps += 1
+            self.stackBase = Self.stackAddress()
             self.perform(as: entry.process, entry.work)
             return true
         }
         return false
+    }
+
+    /// The bytes of the stack that a step has used most, where processes look at their clock.
+    package private(set) var deepest = 0
+    private var stackBase: UInt = 0
+
+    /// Notes how deep the stack is below the step.
+    func noteDepth() {
+        let here = Self.stackAddress()
+        if self.stackBase > here { self.deepest = max(self.deepest, Int(self.stackBase - here)) }
+    }
+
+    @inline(never) private static func stackAddress() -> UInt {
+        var mark: UInt8 = 0
+        return withUnsafeMutablePointer(to: &mark) { UInt(bitPattern: $0) }
     }
 
     /// Does work as a process outside of a step, as when a user starts it.
@@ -219,7 +235,10 @@ package struct SimulatedTime: TimeSource {
     }
 
     /// Nanoseconds of virtual time.
-    package var now: Int64 { self.scheduler.now }
+    package var now: Int64 {
+        self.scheduler.noteDepth()
+        return self.scheduler.now
+    }
     /// Seconds since 1970.
     package var wallNow: Int64 { self.scheduler.wallNow }
 

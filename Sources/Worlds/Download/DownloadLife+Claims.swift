@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import TransferCore
+import TransferEngine
+
+/// What is reported of a finished download, and the limits that the user set, are judged here.
+extension DownloadLife {
+    /// Judges what a completion says of a file that is one version.
+    func judgeClaims(_ completion: TransferCompletion, _ bytes: [UInt8], of job: DownloadWishes.Job) {
+        if let digest = completion.digest, digest != SimulatedContent(bytes).sha256 {
+            self.result.fail("\(completion.path) has another digest than the reported one")
+        }
+        if self.wishes.options.reportDigest != nil, completion.digest == nil, !completion.skipped {
+            self.result.fail("\(completion.path) was fetched, and its digest is not reported")
+        }
+        if let command, completion.received > command.received, self.twin == nil {
+            self.result.fail("\(completion.received) bytes are said to be received, and \(command.received) were")
+        }
+        if completion.verifiedLength, !completion.skipped, job.site.quirks.isEmpty, job.site.contents.count == 1,
+            bytes.count != job.site.size
+        {
+            self.result.fail("\(completion.path) has \(bytes.count) of \(job.site.size) bytes, and is said to be whole")
+        }
+    }
+
+    /// A liar's file is mixed: the report does not say that one response or a digest shows that it is not.
+    func judgeEvidence(_ completion: TransferCompletion) {
+        guard !completion.skipped, let consistency = completion.consistency,
+            [.singleResponse, .digest].contains(consistency)
+        else { return self.result.count("mixed by a liar") }
+        self.result.fail("\(completion.path) is mixed, and reported as \(consistency.rawValue)")
+    }
+
+    /// Judges the number of requests that a host answers at once.
+    func judgeLimits(_ request: ServerRequest) {
+        // The requests of a process that was killed end when the server finds out.
+        guard self.killed == 0, self.twin == nil else { return }
+        let active = self.network.others(of: request.url.host)
+        if let limit = self.wishes.configuration.connectionsPerHost, active > limit {
+            self.result.fail("\(request.url.host) answers \(active) requests at once, and the limit is \(limit)")
+        }
+        let all = self.sites.flatMap(\.hosts).reduce(into: Set<String>()) { $0.insert($1) }
+        let sum = all.reduce(0) { $0 + self.network.others(of: $1) }
+        let most = self.wishes.configuration.concurrentTransfers * self.wishes.mostConnections
+        if sum > most { self.result.fail("\(sum) requests are answered at once, and the limits allow \(most)") }
+    }
+
+    /// Which version each part of a file is of.
+    static func parts(_ bytes: [UInt8], _ site: Site) -> String {
+        var parts: [(version: String, start: Int)] = []
+        let step = 512
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            let block = bytes[start..<min(start + step, bytes.count)]
+            let version =
+                site.contents
+                .firstIndex { content in
+                    content.bytes.count >= block.endIndex && content.bytes[block.indices] == block
+                }
+                .map { "version \($0)" } ?? "none"
+            if parts.last?.version != version { parts.append((version, start)) }
+        }
+        return parts.map { "\($0.version) from \($0.start)" }.joined(separator: ", ")
+    }
+}
