@@ -60,6 +60,8 @@ struct SimulateCommand: ParsableCommand {
         var counts: [String: Int] = [:]
         var found = 0
         var lived: UInt64 = 0
+        var memory = MemoryWatch()
+        var deepest = 0
         while lived < count {
             if lived % 64 == 0, let end, clock.now >= end { break }
             let seed = self.seed &+ lived
@@ -77,6 +79,7 @@ struct SimulateCommand: ParsableCommand {
                 try Self.write(Picture.svg(title, result.trace.lines), to: picture)
             }
             for (what, times) in result.end.counts { counts[what, default: 0] += times }
+            deepest = max(deepest, result.end.deepest)
             lived += 1
             var isBroken = !result.end.broken.isEmpty
             if self.twice {
@@ -86,6 +89,10 @@ struct SimulateCommand: ParsableCommand {
                     print("BROKEN: seed \(seed) is not the same world twice")
                     Self.printDifference(result.trace.lines, again.trace.lines)
                 }
+            }
+            if let left = memory.ended() {
+                isBroken = true
+                print("BROKEN: \(left)")
             }
             guard isBroken else { continue }
             found += 1
@@ -98,6 +105,7 @@ struct SimulateCommand: ParsableCommand {
         }
         let seconds = Self.seconds(clock.now - start)
         for (what, times) in counts.sorted(by: { $0.key < $1.key }) { print("  \(what): \(times)") }
+        print("  deepest stack, bytes: \(deepest)")
         let rate = seconds > 0 ? Int(Double(lived) / seconds * 60) : 0
         print(
             "\(lived) worlds from seed \(self.seed), \(found) broke a promise; \(Int(seconds)) s, \(rate) worlds a minute"

@@ -36,4 +36,14 @@ enum Events {
         return lines
         // end
     }
+
+    static func lines() async throws -> Int {
+        // snippet: events-lines
+        let (bytes, response) = try await TransferSession.shared.bytes(from: "https://example.org/log.txt")
+        print(response.status)
+        var errors = 0
+        for try await line in bytes.lines where line.contains("ERROR") { errors += 1 }
+        return errors
+        // end
+    }
 }

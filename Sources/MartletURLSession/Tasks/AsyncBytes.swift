@@ -109,21 +109,16 @@ extension URLSession {
             /// Iterates over the lines.
             public struct Iterator: AsyncIteratorProtocol {
                 var bytes: AsyncBytes.Iterator
-                private var endsWithReturn = false
+                private var line = LineBuffer()
 
                 init(bytes: AsyncBytes.Iterator) { self.bytes = bytes }
 
                 /// The next line; `nil` at the end.
                 public mutating func next() async throws -> String? {
-                    var line: [UInt8] = []
                     while let byte = try await self.bytes.next() {
-                        let isSecond = self.endsWithReturn && byte == 0x0A
-                        self.endsWithReturn = byte == 0x0D
-                        if isSecond { continue }
-                        if byte == 0x0A || byte == 0x0D { return String(decoding: line, as: UTF8.self) }
-                        line.append(byte)
+                        if let line = self.line.take(byte) { return line }
                     }
-                    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+                    return self.line.takeLast()
                 }
             }
         }

@@ -45,18 +45,17 @@ package struct Validators: Hashable, Sendable {
 
     /// Whether Last-Modified identifies a version: a later change in the same second is excluded.
     ///
-    /// It is at least a second older than the same response's Date; without a Date, at least 60 seconds older than the
-    /// time of reception. It is never in the future.
+    /// It is at least a second older than the same response's Date, both of the server's clock, and not in the future. Without
+    /// a Date it is not: a clock of this machine that is ahead would make the youngest one look old.
     ///
     /// - Source: RFC 9110 §8.8.2.2.
     package var isLastModifiedStrong: Bool {
-        guard let modified = self.lastModified.flatMap(HTTPDate.parse) else { return false }
+        guard let modified = self.lastModified.flatMap(HTTPDate.parse),
+            let date = self.date.flatMap(HTTPDate.parse)
+        else { return false }
         if let received, modified > received { return false }
-        if let date = self.date.flatMap(HTTPDate.parse) { return modified < date }
-        return self.received.map { modified <= $0.subtracting(clamping: Self.ageWithoutDate) } ?? false
+        return modified < date
     }
-
-    private static let ageWithoutDate: Int64 = 60
 
     /// The value for `If-Range`, or `nil` without a strong validator.
     ///

@@ -32,12 +32,14 @@ extension DownloadLife {
 
     /// Judges the number of requests that a host answers at once.
     func judgeLimits(_ request: ServerRequest) {
-        // The requests of a process that was killed end when the server finds out.
-        guard self.killed == 0, self.twin == nil else { return }
+        // The requests of a process that was killed end when the server finds out; a limit that is lowered ends none.
+        guard self.killed == 0, self.twin == nil, self.actions.isEmpty else { return }
         let active = self.network.others(of: request.url.host)
         if let limit = self.wishes.configuration.connectionsPerHost, active > limit {
             self.result.fail("\(request.url.host) answers \(active) requests at once, and the limit is \(limit)")
         }
+        // A file with several servers has a connection to each.
+        guard self.sites.allSatisfy({ $0.urls.count == 1 }) else { return }
         let all = self.sites.flatMap(\.hosts).reduce(into: Set<String>()) { $0.insert($1) }
         let sum = all.reduce(0) { $0 + self.network.others(of: $1) }
         let most = self.wishes.configuration.concurrentTransfers * self.wishes.mostConnections

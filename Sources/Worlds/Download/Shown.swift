@@ -26,6 +26,13 @@ struct Shown: Hashable {
         return self.isStrong(text) ? text : nil
     }
 
+    /// Whether Last-Modified identifies a version for a client, whose clock may be wrong: only beside a Date.
+    static func isStrongDate(_ modified: Int64?, _ date: Int64?) -> Bool {
+        guard let modified, let date else { return false }
+        return modified <= date - 1
+    }
+
+    /// Whether it does for the server, which knows the time.
     static func isStrongDate(_ modified: Int64?, _ date: Int64?, now: Int64) -> Bool {
         guard let modified, modified <= now + 1 else { return false }
         if let date { return modified <= date - 1 }

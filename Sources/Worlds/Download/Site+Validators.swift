@@ -103,7 +103,6 @@ extension Site {
     }
 
     func show(_ request: ServerRequest, _ version: Int, _ sent: SentValidators, _ total: Int64?) {
-        let now = self.wallNow
         self.shown.insert(
             Shown(
                 version: version,
@@ -111,7 +110,7 @@ extension Site {
                 url: self.kind == .mirrors ? request.url.host : "",
                 tag: sent.tag,
                 modified: sent.modified,
-                isOld: Shown.isStrongDate(sent.modified, sent.date, now: now),
+                isOld: Shown.isStrongDate(sent.modified, sent.date),
                 total: total
             )
         )

@@ -100,6 +100,8 @@ package final class Scheduler: @unchecked Sendable {
 
     /// The bytes of the stack that a step has used most, where processes look at their clock.
     package private(set) var deepest = 0
+    /// The bytes of the stack that a step may use; threads have 512 KiB or more.
+    package let mostStack = 128 << 10
     private var stackBase: UInt = 0
 
     /// Notes how deep the stack is below the step.

@@ -29,7 +29,12 @@ extension World {
     static func end(of life: some WorldLife) -> WorldEnd {
         // Otherwise the scheduler and the disk keep each other, and a run of many worlds all their files.
         defer { life.scheduler.end() }
-        return FileCalls.simulating(life.disk) { life.live() }
+        var end = FileCalls.simulating(life.disk) { life.live() }
+        end.deepest = life.scheduler.deepest
+        if end.deepest > life.scheduler.mostStack {
+            end.fail("a step has used \(end.deepest) bytes of the stack: something calls itself for each item")
+        }
+        return end
     }
 }
 
@@ -39,6 +44,9 @@ package struct WorldEnd {
     package var broken: [String] = []
     /// Counts of events, for the table of a run: they show which cases the worlds reach.
     package var counts: [String: Int] = [:]
+
+    /// The bytes of the stack that a step has used most.
+    package var deepest = 0
 
     /// Creates the end of a world in which nothing happened.
     package init() {}
