@@ -157,7 +157,11 @@ struct Served: Sendable {
     func head(_ exchange: ScriptedExchange) -> Range<Int64> {
         var fields: HeaderFields = [:]
         if let tag = self.tag { fields.append("ETag", tag) }
-        if let modified = self.modified { fields.append("Last-Modified", modified) }
+        if let modified = self.modified {
+            fields.append("Last-Modified", modified)
+            // Without a Date it is no strong validator.
+            fields.append("Date", "Sat, 21 Nov 2026 12:00:00 GMT")
+        }
         if self.doesRanges { fields.append("Accept-Ranges", "bytes") }
         let condition = exchange["If-Range"]
         if self.doesRanges, let range = self.asked(exchange),

@@ -8,7 +8,8 @@ internal import TransferEngine
 
 /// A `URLSession` with the exchanges that it performs, and its delegate.
 ///
-/// `@unchecked Sendable`: the variables are used on the lane only, on which the session calls its delegate.
+/// `@unchecked Sendable`: the variables are used on the lane only, on which the session calls its delegate; `init` sets
+/// `session` before it has a task, and so an event.
 final class SystemSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let lane: SystemLane
     private let options: SystemTransportOptions

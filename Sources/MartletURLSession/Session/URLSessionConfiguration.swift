@@ -90,6 +90,8 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
     public var urlCache: URLCache?
 
     /// A program's own protocols, for example for its tests: Foundation's session makes the requests that they take.
+    ///
+    /// Classes of `URLProtocol.registerClass(_:)` are asked only if they are in this list, too.
     public var protocolClasses: [AnyClass]? = []
 
     /// The kind of traffic; without effect on Linux.

@@ -228,7 +228,7 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         set { self.facts.withLock { $0.delegate = newValue } }
     }
 
-    /// The time before which the task does not begin.
+    /// The time before which the task does not begin; also in a background session it is the program that waits.
     open var earliestBeginDate: Date? {
         get { self.facts.withLock { $0.earliestBeginDate } }
         set { self.facts.withLock { $0.earliestBeginDate = newValue } }
