@@ -95,6 +95,8 @@ package struct QueueLane: Sendable {
 
     /// Whether a read of the store is in progress.
     var isClaiming = false
+    /// The greatest priority that was added while a read of the store was in progress.
+    var priorityAddedSince: Int?
     /// Whether the store may have further transfers to run.
     var mayFindMore = true
     /// Whether the order of the staged transfers may have changed.
@@ -135,8 +137,14 @@ package struct QueueLane: Sendable {
         return max(0, self.entries.count - blocked - idle)
     }
 
-    /// Whether a transfer of this priority, at the end of the queue, would precede some that are staged.
-    func precedes(_ priority: Int) -> Bool { self.stagedPriorities.contains { $0.key < priority && $0.value > 0 } }
+    /// Whether a transfer of this priority, at the end of the queue, would precede some that are staged or about to be.
+    func precedes(_ priority: Int) -> Bool {
+        self.stagedPriorities.contains { $0.key < priority && $0.value > 0 }
+            || self.arrivals.contains { $0.priority < priority }
+    }
+
+    /// Whether transfers are staged, about to be staged, or being read from the store.
+    var isTaking: Bool { self.stagedCount > 0 || self.isClaiming || !self.arrivals.isEmpty }
 
     /// Drops transfers that were found but not staged, because the store's response is outdated.
     mutating func dropArrivals(_ ids: [UInt64]) {

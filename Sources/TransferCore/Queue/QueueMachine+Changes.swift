@@ -10,8 +10,10 @@ extension QueueMachine {
     package mutating func added(_ lane: LaneID, priority: Int, mayPrecede: Bool) {
         guard let place = self.lanes.place(of: lane) else { return }
         self.lanes[place].mayFindMore = true
-        if self.lanes[place].stagedCount > 0, mayPrecede || self.lanes[place].precedes(priority) {
+        if self.lanes[place].isTaking, mayPrecede || self.lanes[place].precedes(priority) {
             self.lanes[place].isReordered = true
+        } else if self.lanes[place].isClaiming {
+            self.lanes[place].priorityAddedSince = max(self.lanes[place].priorityAddedSince ?? priority, priority)
         }
         self.dirty.insert(lane)
     }
@@ -74,6 +76,8 @@ extension QueueMachine {
         defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.mayFindMore = true
+        // It precedes the other arrivals.
+        if lane.arrivals.contains(where: { $0.id == transfer }) { lane.isReordered = true }
         lane.dropArrivals([transfer])
         guard let entry = lane.entries[transfer] else { return }
         // Whether it has started is unknown until it is withdrawn.

@@ -59,6 +59,7 @@ extension QueueMachine {
         defer { self.lanes.put(lane, id) }
         self.dirty.insert(id)
         lane.isClaiming = false
+        let priorityAdded = lane.priorityAddedSince.take()
         if found.count >= claim.limit { lane.mayFindMore = true }
         guard !self.isHeld(lane) else {
             lane.mayFindMore = true
@@ -86,11 +87,13 @@ extension QueueMachine {
             arrivals.removeFirst(kept)
         }
         lane.arrivals = arrivals
+        // One that was added since the claim may precede those that it found.
+        if let priorityAdded, lane.precedes(priorityAdded) { lane.isReordered = true }
     }
 
     /// The store failed to respond; the claim is repeated at the next check.
     package mutating func claimFailed(_ id: LaneID) {
-        self.lanes.change(id) { ($0.isClaiming, $0.claimHasFailed) = (false, true) }
+        self.lanes.change(id) { ($0.isClaiming, $0.claimHasFailed, $0.priorityAddedSince) = (false, true, nil) }
     }
 
     /// Takes the transfers found, except those that have started in an engine since.

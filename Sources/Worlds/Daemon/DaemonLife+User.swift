@@ -29,9 +29,9 @@ extension DaemonLife {
 
     private func request(_ step: DaemonTerms.Step) -> DaemonRequest? {
         switch step.kind {
-        case .add(let count, let isPaused, let atFront):
+        case .add(let count, let isPaused, let atFront, let extras):
             let ids = (0..<count).compactMap { _ in self.newTransfer() }
-            return .add(ids, isPaused: isPaused, atFront: atFront)
+            return .add(ids, isPaused: isPaused, atFront: atFront, extras.options)
         case .pause: return self.act(.pause, on: self.chosen(step) { $0.goals.contains(.run) && $0.end == nil }, step)
         case .resume:
             return self.act(.resume, on: self.chosen(step) { $0.goals.contains(.pause) && $0.end == nil }, step)
@@ -44,17 +44,34 @@ extension DaemonLife {
             return self.chosen(step) { $0.goals != [.absent] && ($0.end != nil || $0.goals == [.remove]) }
                 .map { .act(.forget, $0) }
         case .priority(let priority): return self.unfinished(step).map { .act(.setPriority(priority), $0) }
-        case .limit(let rate): return self.unfinished(step)?.first.map { .limit($0, rate) }
+        case .limit(let rate):
+            return self.unfinished(step)?.first.map { .option($0, .maxDownloadLimit, "\(rate)") }
+        case .mark(let number): return self.unfinished(step)?.first.map { .option($0, .header, "X-Mark: \(number)") }
         case .pauseAll: return .actOnAll(.pause)
         case .resumeAll: return .actOnAll(.resume)
-        case .move(let toFront): return self.unfinished(step)?.first.map { .move($0, toFront: toFront) }
+        case .move(let offset, let origin):
+            return self.unfinished(step)?.first.map { .move($0, by: offset, from: origin) }
         case .concurrent(let count): return .concurrent(count)
         case .hostLimit(let count): return .hostLimit(count)
-        case .schedule(let isOpen):
-            let start = (Int(self.scheduler.wallNow / 60) + 60) % 1440
-            return .schedule(isOpen ? nil : Schedule(start: start, end: (start + 60) % 1440))
+        case .schedule(let wish): return .schedule(self.schedule(wish))
         case .save: return .save
         case .list, .stop: return .list
+        }
+    }
+
+    private func schedule(_ wish: DaemonTerms.ScheduleWish) -> Schedule? {
+        let now = DaemonSchedules.minute(ofSeconds: self.scheduler.wallNow)
+        func inDay(_ minute: Int) -> Int { DaemonSchedules.minuteOfDay(minute) }
+        switch wish {
+        case .always: return nil
+        case .opens(let start, let length, let isOnThatDay):
+            return Schedule(
+                start: inDay(now + start),
+                end: inDay(now + start + length),
+                days: isOnThatDay ? [DaemonSchedules.weekday(now + start)] : []
+            )
+        case .closes(let start, let length):
+            return Schedule(start: inDay(now + start + length), end: inDay(now + start))
         }
     }
 
@@ -92,7 +109,11 @@ extension DaemonLife {
     func make(_ request: DaemonRequest, _ daemon: WorldDaemon, then: @escaping () -> Void) {
         self.trace.add("user", request.text(self.ledger.number))
         self.pending = request
+        if case .schedule(let schedule) = request {
+            self.schedules.set(self.ledger.schedule.union([schedule]), at: self.scheduler.now)
+        }
         if case .list = request {
+            self.lastSeen = []
             return daemon.call { (core) throws(ControlError) in
                 try await core.list(ListQuery())
             } then: { [unowned self] result in
@@ -116,17 +137,22 @@ extension DaemonLife {
         _ paths: [GID: String]
     ) async throws(ControlError) {
         switch request {
-        case .add(let ids, let isPaused, let atFront):
+        case .add(let ids, let isPaused, let atFront, let options):
             let transfers = ids.map { id in
-                NewTransfer(id: id, urls: ["http://site.example\(paths[id] ?? "/")"], isPaused: isPaused)
+                NewTransfer(
+                    id: id,
+                    urls: ["http://site.example\(paths[id] ?? "/")"],
+                    options: options,
+                    isPaused: isPaused
+                )
             }
             _ = try await core.add(transfers, at: atFront ? 0 : nil)
         case .act(let action, let ids), .actWrongly(let action, let ids):
             try await core.perform(action, on: .ids(ids))
         case .actOnAll(let action): try await core.perform(action, on: .all(session: nil))
-        case .move(let id, let toFront): _ = try await core.move(id, by: 0, from: toFront ? .start : .end)
-        case .limit(let id, let rate):
-            try await core.changeOptions(id, TransferOptions(["max-download-limit": ["\(rate)"]]))
+        case .move(let id, let offset, let origin): _ = try await core.move(id, by: offset, from: origin)
+        case .option(let id, let name, let value):
+            try await core.changeOptions(id, TransferOptions([name.rawValue: [value]]))
         case .concurrent(let count):
             try await core.changeGlobalOptions(TransferOptions(["max-concurrent-downloads": ["\(count)"]]))
         case .hostLimit(let count): try await core.setHostLimit("site.example", count)
@@ -140,11 +166,12 @@ extension DaemonLife {
     private func answered(_ request: DaemonRequest, _ result: Result<Void, ControlError>) -> Bool {
         self.pending = nil
         self.answeredAt = self.scheduler.now
+        if case .list = request {} else { self.heard.changedAt = self.scheduler.now }
+        defer { self.schedules.set(self.ledger.schedule, at: self.scheduler.now) }
         switch result {
         case .success:
             if case .actWrongly = request { self.fail("'\(request.text(self.ledger.number))' is not refused") }
             self.ledger.done(request)
-            if case .schedule = request { self.scheduledAt = self.scheduler.now }
             return true
         case .failure(let error):
             self.trace.add("user", "is refused: \(error.code) \(error.message)")
@@ -156,7 +183,7 @@ extension DaemonLife {
                     self.fail("a transfer is not found: \(error.message)")
                 }
             case .diskFull,
-                .storage where self.hasDiskTrouble:
+                .storage where self.faults.hasDatabaseTrouble:
                 // A commit that failed may have reached the disk.
                 self.ledger.maybeDone(request)
             default: self.fail("'\(request.text(self.ledger.number))' is refused: \(error.code) \(error.message)")

@@ -5,17 +5,17 @@ import Daemon
 /// A request of a client of the daemon.
 enum DaemonRequest {
     /// Adds transfers, at the end or at the beginning of the queue.
-    case add([GID], isPaused: Bool, atFront: Bool)
+    case add([GID], isPaused: Bool, atFront: Bool, TransferOptions)
     /// Performs an action on transfers.
     case act(TransferAction, [GID])
     /// Performs an action on transfers of which the last has ended, so that it must be refused for all.
     case actWrongly(TransferAction, [GID])
     /// Performs an action on all transfers.
     case actOnAll(TransferAction)
-    /// Moves a transfer to the beginning or the end of the queue.
-    case move(GID, toFront: Bool)
-    /// Changes the limit of a transfer in bytes per second.
-    case limit(GID, Int)
+    /// Moves a transfer in the queue.
+    case move(GID, by: Int, from: MoveOrigin)
+    /// Changes an option of a transfer.
+    case option(GID, OptionName, String)
     /// Changes the number of transfers that run at once.
     case concurrent(Int)
     /// Changes the number of connections to a host.
@@ -31,16 +31,19 @@ enum DaemonRequest {
     func text(_ number: (GID) -> Int) -> String {
         func names(_ ids: [GID]) -> String { ids.map { "\(number($0))" }.joined(separator: ", ") }
         return switch self {
-        case .add(let ids, let isPaused, let atFront):
+        case .add(let ids, let isPaused, let atFront, _):
             "adds \(names(ids))\(isPaused ? " paused" : "")\(atFront ? " at the beginning" : "")"
         case .act(let action, let ids): "\(action.verb) \(names(ids))"
         case .actWrongly(let action, let ids): "\(action.verb) \(names(ids)), of which the last has ended"
         case .actOnAll(let action): "\(action.verb) everything"
-        case .move(let id, let toFront): "moves \(number(id)) to the \(toFront ? "beginning" : "end")"
-        case .limit(let id, let rate): "limits \(number(id)) to \(rate) bytes a second"
+        case .move(let id, let offset, let origin): "moves \(number(id)) by \(offset) from the \(origin)"
+        case .option(let id, let name, let value): "sets \(name.rawValue) of \(number(id)) to '\(value)'"
         case .concurrent(let count): "lets \(count) transfers run"
         case .hostLimit(let count): "limits the host to \(count) connections"
-        case .schedule(let schedule): schedule == nil ? "lets transfers run always" : "lets transfers run in an hour"
+        case .schedule(nil): "lets transfers run always"
+        case .schedule(let schedule?):
+            "lets transfers run from minute \(schedule.start) to \(schedule.end)"
+                + (schedule.days.isEmpty ? "" : " on days \(schedule.days.sorted())")
         case .save: "saves"
         case .list: "lists"
         }

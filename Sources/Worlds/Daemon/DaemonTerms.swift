@@ -9,18 +9,25 @@ struct DaemonTerms {
     /// A request of the user; transfers are chosen when it is made.
     struct Step {
         enum Kind {
-            case add(count: Int, isPaused: Bool, atFront: Bool)
+            case add(count: Int, isPaused: Bool, atFront: Bool, Extras)
             case pause, resume
             case remove(deletes: Bool)
             case retry, forget
             case priority(Int)
             case limit(Int)
+            case mark(Int)
             case pauseAll, resumeAll
-            case move(toFront: Bool)
+            case move(by: Int, from: MoveOrigin)
             case concurrent(Int)
             case hostLimit(Int)
-            case schedule(isOpen: Bool)
+            case schedule(ScheduleWish)
             case save, list, stop
+        }
+
+        /// The options with which transfers are added.
+        struct Extras {
+            var priority: Int?
+            var limit: Int?
         }
 
         var kind: Kind
@@ -45,23 +52,33 @@ struct DaemonTerms {
         var losesPower: Bool
     }
 
-    /// A time in which the database's file system is full or fails.
-    struct Trouble {
-        var time: Range<Int64>
-        var errno: Int32
+    /// A schedule, relative to the time at which it is set.
+    enum ScheduleWish {
+        case always
+        /// Transfers run from a number of minutes ahead, for a number of minutes.
+        case opens(in: Int, for: Int, isOnThatDay: Bool)
+        /// Transfers run at all times but from a number of minutes ahead, for a number of minutes.
+        case closes(in: Int, for: Int)
     }
 
     var steps: [Step] = []
     var deaths: [Death] = []
-    var troubles: [Trouble] = []
     var rate: Int64 = 0
+    /// The number of transfers that run at once at the beginning.
+    var concurrent = 2
+    /// The seconds after which an outage fails a transfer; `nil` for the daemon's own number.
+    var outageTimeout: Int?
+    /// Whether the user waits for the schedule at the end, instead of removing it.
+    var waitsForSchedule = false
 
     init(_ recipe: inout Recipe) {
         self.rate = recipe.pick([50_000, 400_000, 4_000_000])
-        let first = recipe.draw(1...4)
+        if recipe.has(oneIn: 3, "one transfer runs at a time") { self.concurrent = 1 }
+        if recipe.has(oneIn: 3, "outages fail transfers after 30 s") { self.outageTimeout = 30 }
+        let first = recipe.pick([recipe.draw(1...4), recipe.draw(1...4), recipe.draw(4...9)])
         let isPaused = recipe.draw(0...3) == 0
         if recipe.has(oneIn: 1, "the user adds \(first) transfers\(isPaused ? ", paused" : "")") {
-            let kind = Step.Kind.add(count: first, isPaused: isPaused, atFront: false)
+            let kind = Step.Kind.add(count: first, isPaused: isPaused, atFront: false, .init())
             self.steps.append(Step(kind: kind, delay: 0, choice: 0, count: 1))
         }
         for _ in 0..<recipe.draw(1...9) {
@@ -70,6 +87,7 @@ struct DaemonTerms {
                 self.steps.append(step)
             }
         }
+        self.waitsForSchedule = recipe.has(oneIn: 2, "the user waits for the schedule")
         for life in 1...4 {
             let isBefore = recipe.draw(0...1) == 0
             let moment = recipe.pick([
@@ -82,26 +100,32 @@ struct DaemonTerms {
                 self.deaths.append(Death(life: life, moment: moment, losesPower: losesPower))
             }
         }
-        let start = Int64(recipe.draw(0...2000)) * 1_000_000
-        let length = Int64(recipe.draw(1...10_000)) * 1_000_000
-        let (number, name): (Int32, String) = recipe.pick([(28, "full"), (28, "full"), (5, "failing")])
-        let span = "from \(start / 1_000_000) ms for \(length / 1_000_000) ms"
-        if recipe.has(oneIn: 8, "the disk of the database is \(name) \(span)") {
-            self.troubles.append(Trouble(time: start..<start + length, errno: number))
-        }
     }
 
     private static func step(_ recipe: inout Recipe) -> Step {
         let (deletes, toFront, isPaused) = (recipe.draw(0...1) == 0, recipe.draw(0...1) == 0, recipe.draw(0...4) == 0)
         let number = recipe.draw(1...4)
-        let kind: Step.Kind = recipe.pick([
-            (6, .add(count: recipe.draw(1...3), isPaused: isPaused, atFront: toFront)),
-            (5, .pause), (5, .resume), (4, .remove(deletes: deletes)), (2, .retry), (2, .forget),
-            (2, .priority(number - 2)), (1, .limit(number * 100_000)), (2, .pauseAll), (2, .resumeAll),
-            (4, .move(toFront: toFront)), (1, .concurrent(number)), (1, .hostLimit(number)), (1, .save), (4, .list),
-            (1, .schedule(isOpen: toFront)), (1, .stop),
+        let extras = Step.Extras(
+            priority: recipe.pick([nil, nil, nil, recipe.draw(-1...2)]),
+            limit: recipe.pick([nil, nil, nil, recipe.draw(1...4) * 100_000])
+        )
+        let offset = recipe.pick([0, 0, recipe.draw(-4...4)])
+        let origin: MoveOrigin = offset == 0 ? (toFront ? .start : .end) : recipe.pick([.start, .current, .end])
+        let minutes = (recipe.draw(1...12), recipe.draw(1...30))
+        let wish: ScheduleWish = recipe.pick([
+            .always, .opens(in: 60, for: 60, isOnThatDay: false),
+            .opens(in: minutes.0, for: minutes.1, isOnThatDay: toFront), .closes(in: minutes.0 / 4, for: minutes.1),
         ])
-        let delay = recipe.pick([0, Int64(recipe.draw(0...50)), Int64(recipe.draw(50...1500))]) * 1_000_000
+        let kind: Step.Kind = recipe.pick([
+            (6, .add(count: recipe.draw(1...3), isPaused: isPaused, atFront: toFront, extras)),
+            (5, .pause), (5, .resume), (4, .remove(deletes: deletes)), (2, .retry), (2, .forget),
+            (3, .priority(number - 2)), (1, .limit(number * 100_000)), (1, .mark(number)), (2, .pauseAll),
+            (2, .resumeAll), (5, .move(by: offset, from: origin)), (1, .concurrent(number)), (1, .hostLimit(number)),
+            (1, .save), (4, .list), (2, .schedule(wish)), (1, .stop),
+        ])
+        let long = Int64(recipe.draw(1500...400_000))
+        let short = recipe.pick([0, Int64(recipe.draw(0...50)), Int64(recipe.draw(50...1500))])
+        let delay = (recipe.draw(0...14) == 0 ? long : short) * 1_000_000
         return Step(kind: kind, delay: delay, choice: recipe.draw(0...1 << 20), count: recipe.pick([1, 1, 1, 2, 3]))
     }
 
@@ -112,8 +136,12 @@ struct DaemonTerms {
             ? Int.random(in: 0...120_000, using: &random) : Int.random(in: 270_000...400_000, using: &random)
         let isRefused = Int.random(in: 0..<12, using: &random) == 0
         let fails = Int.random(in: 0..<6, using: &random) == 0
+        let other = Bool.random(using: &random) ? size : Int.random(in: 0...120_000, using: &random)
+        let changes = Int.random(in: 0..<8, using: &random) == 0
         return DaemonSite.Resource(
             SimulatedContent(SimulatedContent.random(size, using: &random)),
+            next: changes ? SimulatedContent(SimulatedContent.random(other, using: &random)) : nil,
+            afterRequests: Int.random(in: 1...3, using: &random),
             refusal: isRefused ? [404, 403, 410].randomElement(using: &random) : nil,
             failures: fails ? Int.random(in: 1...3, using: &random) : 0
         )
@@ -123,8 +151,8 @@ struct DaemonTerms {
 extension DaemonTerms.Step.Kind {
     var text: String {
         switch self {
-        case .add(let count, let isPaused, let atFront):
-            "adds \(count)\(isPaused ? " paused" : "")\(atFront ? " at the beginning" : "")"
+        case .add(let count, let isPaused, let atFront, let extras):
+            "adds \(count)\(isPaused ? " paused" : "")\(atFront ? " at the beginning" : "")\(extras.text)"
         case .pause: "pauses some"
         case .resume: "resumes some"
         case .remove(let deletes): "removes some\(deletes ? " with partial files" : "")"
@@ -134,14 +162,32 @@ extension DaemonTerms.Step.Kind {
         case .limit(let rate): "limits one to \(rate) bytes a second"
         case .pauseAll: "pauses everything"
         case .resumeAll: "resumes everything"
-        case .move(let toFront): "moves one to the \(toFront ? "beginning" : "end")"
+        case .mark(let number): "changes the header of one to \(number)"
+        case .move(let offset, let origin): "moves one by \(offset) from the \(origin)"
         case .concurrent(let count): "lets \(count) run"
         case .hostLimit(let count): "limits the host to \(count) connections"
-        case .schedule(let isOpen): isOpen ? "lets transfers run always" : "lets transfers run in an hour"
+        case .schedule(.always): "lets transfers run always"
+        case .schedule(.opens(let start, let length, let isOnThatDay)):
+            "lets transfers run in \(start) min for \(length) min\(isOnThatDay ? " on that day" : "")"
+        case .schedule(.closes(let start, let length)):
+            "lets no transfers run in \(start) min for \(length) min"
         case .save: "saves"
         case .list: "lists"
         case .stop: "stops the daemon"
         }
+    }
+}
+
+extension DaemonTerms.Step.Extras {
+    var text: String {
+        (self.priority.map { ", priority \($0)" } ?? "") + (self.limit.map { ", \($0) bytes a second" } ?? "")
+    }
+
+    var options: TransferOptions {
+        var options = TransferOptions()
+        options[.priority] = self.priority.map { "\($0)" }
+        options[.maxDownloadLimit] = self.limit.map { "\($0)" }
+        return options
     }
 }
 

@@ -42,7 +42,8 @@ final class DaemonLife {
     let site: DaemonSite
     let trace: Trace
     let terms: DaemonTerms
-    var ledger = DaemonLedger()
+    let clock: MachineClock
+    var ledger: DaemonLedger
     var result = WorldEnd()
 
     var daemon: WorldDaemon?
@@ -60,19 +61,25 @@ final class DaemonLife {
     var phaseBegan: Int64 = 0
     /// The files of complete transfers, as reported to the user, by the paths of their URLs.
     var complete: [String: String] = [:]
+    /// The versions of the complete files, by the paths of their URLs.
+    var versions: [String: Int] = [:]
     /// The paths of transfers that had begun, and were not complete, when the power was lost.
     var exposed: Set<String> = []
     /// The paths of transfers that had just begun when a process was killed: the queue does not know their files.
     var unknown: Set<String> = []
-    /// When the schedule was set last.
-    var scheduledAt: Int64 = 0
+    /// The schedules that the queue had.
+    var schedules = DaemonSchedules()
+    /// What the events of the current process have said.
+    var heard = DaemonHeard()
     /// Whether the power was lost.
     var hasLostPower = false
     /// When each path was requested last.
     var requestedAt: [String: Int64] = [:]
-    /// The reasons that a failure may have.
-    var hasDiskTrouble = false
+    /// The faults of the disk.
+    var faults: DaemonFaults
     var finalRecords: [TransferRecord] = []
+    /// The last list.
+    var lastSeen: [TransferRecord] = []
 
     enum Phase { case script, ending, again, over }
 
@@ -84,8 +91,12 @@ final class DaemonLife {
         self.network = SimulatedNetwork(scheduler, trace)
         self.disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         self.terms = DaemonTerms(&recipe)
+        self.ledger = DaemonLedger(concurrent: self.terms.concurrent)
         self.site = DaemonSite(scheduler, trace, rate: self.terms.rate)
         self.network.servers["site.example"] = self.site
+        self.clock = MachineClock(&recipe, within: 600_000_000_000)
+        self.schedules.clock = self.clock.steps
+        self.faults = DaemonFaults(&recipe)
         self.drawOutage(&recipe)
         if recipe.has(oneIn: 4, "names and attributes survive a loss of power in any order") {
             self.disk.order = .independent
@@ -111,7 +122,9 @@ final class DaemonLife {
     func live() -> WorldEnd {
         self.disk.onCall = { [unowned self] in self.fault($0) }
         self.disk.onKill = { [unowned self] in self.died($0) }
-        self.site.onRequest = { [unowned self] in self.requested($0) }
+        self.site.onRequest = { [unowned self] in self.requested($0, $1) }
+        self.clock.start(self.scheduler, self.trace)
+        self.faults.start(self.scheduler, self.disk, self.trace)
         self.disk.makeDirectories(WorldDaemon.state)
         self.disk.makeDirectories(WorldDaemon.downloads)
         self.start()
@@ -146,8 +159,16 @@ final class DaemonLife {
     private func start() {
         self.lives += 1
         self.changes = 0
-        let daemon = WorldDaemon(self.lives, self.scheduler, self.network, self.trace, self)
+        let daemon = WorldDaemon(
+            self.lives,
+            self.scheduler,
+            self.network,
+            self.trace,
+            self.terms,
+            self
+        )
         self.daemon = daemon
+        self.heard = DaemonHeard()
         SimulatedSQLite.current = { [unowned daemon] in daemon.databases }
         self.trace.add(daemon.name, "starts")
         if self.phase == .script, let death = self.terms.deaths.first(where: { $0.life == daemon.process.number }),
@@ -183,15 +204,9 @@ final class DaemonLife {
         {
             return isBefore ? .killBefore : .killAfter
         }
-        guard call.changes, call.path.hasPrefix(WorldDaemon.state) else { return .none }
-        for trouble in self.terms.troubles where trouble.time.contains(self.scheduler.now) {
-            // A full disk syncs what it has, and deletes.
-            if trouble.errno == ENOSPC, call.name.contains("sync") || call.name.contains("unlink") { continue }
-            self.hasDiskTrouble = true
-            self.result.count("calls of the database that fail")
-            return .error(trouble.errno)
-        }
-        return .none
+        let fault = self.faults.fault(call, at: self.scheduler.now)
+        if fault != .none { self.result.count("calls of the file system that fail") }
+        return fault
     }
 
     /// A process has stopped or was killed.
@@ -204,6 +219,7 @@ final class DaemonLife {
         self.daemon = nil
         if let pending {
             self.ledger.maybeDone(pending)
+            self.schedules.set(self.ledger.schedule, at: self.scheduler.now)
             self.pending = nil
         }
         if !wasAsked, self.terms.deaths.contains(where: { $0.life == daemon.process.number && $0.losesPower }) {
@@ -234,7 +250,7 @@ extension DaemonLife: WorldDaemon.Observer {
     func opened(_ daemon: WorldDaemon, _ error: String?) {
         if let error {
             self.trace.add(daemon.name, "cannot start: \(error)")
-            if !self.hasDiskTrouble { self.fail("\(daemon.name) cannot start: \(error)") }
+            if !self.faults.hasDatabaseTrouble { self.fail("\(daemon.name) cannot start: \(error)") }
             self.result.count("starts that failed")
             if self.lives > 40 { self.phase = .over } else { daemon.process.kill() }
             return
@@ -254,34 +270,5 @@ extension DaemonLife: WorldDaemon.Observer {
         // The store of files keeps the directories of its files open.
         if open > 1 { self.fail("\(daemon.name) has \(open) descriptors open after it has stopped") }
         daemon.process.kill()
-    }
-
-    func heard(_ event: ServiceEvent, _ daemon: WorldDaemon) {
-        switch event {
-        case .started(let record): self.noteEvent("started", record)
-        case .paused(let record): self.noteEvent("paused", record)
-        case .removed(let record): self.noteEvent("removed", record)
-        case .queued(let record): self.noteEvent("queued", record)
-        case .finished(let record):
-            self.noteEvent("finished", record)
-            self.result.count("finished")
-            self.ledger.ended(record.id, .finished)
-            self.judgeFile(record)
-        case .failed(let record):
-            self.noteEvent("failed", record)
-            self.result.count("failed")
-            self.ledger.ended(record.id, .failed)
-            self.judgeFailure(record)
-        case .all, .progress, .drained, .changed: break
-        }
-    }
-
-    private func noteEvent(_ what: String, _ record: TransferRecord) {
-        self.trace.add("daemon \(self.lives)", "event: \(what) \(self.ledger.number(record.id))")
-        guard what == "started", let entry = self.ledger.entries[record.id], self.pending == nil else { return }
-        if entry.end == .finished { self.fail("transfer \(self.ledger.number(record.id)) is started again") }
-        if !entry.goals.contains(.run) {
-            self.fail("transfer \(self.ledger.number(record.id)) starts although it should \(entry.goals.sorted())")
-        }
     }
 }

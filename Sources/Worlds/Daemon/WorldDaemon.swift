@@ -26,12 +26,15 @@ final class WorldDaemon: @unchecked Sendable {
     let databases = ProcessDatabases()
     /// The core; `nil` until the queue is open.
     private(set) var core: DaemonCore?
+    /// When the queue was opened.
+    private(set) var openedAt: Int64 = 0
     /// Whether it was asked to stop.
     private(set) var isStopping = false
 
     private let scheduler: Scheduler
     private let network: SimulatedNetwork
     private let trace: Trace
+    private let terms: DaemonTerms
     private weak var observer: (any Observer)?
     private var engines: [TransferEngine] = []
 
@@ -43,12 +46,14 @@ final class WorldDaemon: @unchecked Sendable {
         _ scheduler: Scheduler,
         _ network: SimulatedNetwork,
         _ trace: Trace,
+        _ terms: DaemonTerms,
         _ observer: any Observer
     ) {
         self.process = SimulatedProcess(number: number)
         self.scheduler = scheduler
         self.network = network
         self.trace = trace
+        self.terms = terms
         self.observer = observer
     }
 
@@ -77,6 +82,7 @@ final class WorldDaemon: @unchecked Sendable {
                 let core = try await DaemonCore.open(configuration, store: store)
                 guard self.process.isAlive else { return core.stop(isForced: true) }
                 self.core = core
+                self.openedAt = self.scheduler.now
                 self.report { $0.opened(self, nil) }
             } catch {
                 await store.close()
@@ -135,7 +141,10 @@ final class WorldDaemon: @unchecked Sendable {
     private func configuration() -> CoreConfiguration {
         var configuration = CoreConfiguration(stateDirectory: Self.state, directory: Self.downloads)
         configuration.shared.proxy = .none
-        configuration.options[.maxConcurrentDownloads] = "2"
+        configuration.options[.maxConcurrentDownloads] = "\(self.terms.concurrent)"
+        configuration.options[.outageTimeout] = self.terms.outageTimeout.map { "\($0)" }
+        // A clock that is set ahead makes the history old; the judge wants to see it.
+        configuration.historyAge = 1e12
         configuration.onEvent = { [unowned self] event in self.report { $0.heard(event, self) } }
         let trace = TraceLines { [trace = self.trace, name = self.name] in trace.add(name, "logs: \($0)") }
         configuration.logger = Logger(label: "martletd") { _ in trace }
@@ -143,8 +152,8 @@ final class WorldDaemon: @unchecked Sendable {
         configuration.clock.now = { Double(scheduler.wallNanoseconds) / 1e9 }
         configuration.clock.uptime = { scheduler.now }
         configuration.clock.local = {
-            let minutes = Int(scheduler.wallNow / 60)
-            return (minutes % 1440, minutes / 1440 % 7)
+            let minute = DaemonSchedules.minute(ofSeconds: scheduler.wallNow)
+            return (DaemonSchedules.minuteOfDay(minute), DaemonSchedules.weekday(minute))
         }
         configuration.clock.sleep = { await VirtualConcurrency.sleep($0) }
         configuration.resources = self.resources()
