@@ -28,6 +28,7 @@ final class UploadLife: WorldLife {
     let source: SimulatedSource
     let terms: UploadTerms
     let faults: DiskFaults
+    let clock: MachineClock
 
     var command: UploadCommand?
     var runs = 0
@@ -62,6 +63,7 @@ final class UploadLife: WorldLife {
         self.site = UploadSite(&recipe, scheduler, trace)
         self.terms = UploadTerms(&recipe, &self.site.model, length: self.source.length)
         self.faults = DiskFaults(&recipe, disk: disk, scheduler: scheduler, isRare: true)
+        self.clock = MachineClock(&recipe)
         self.drawNetwork(&recipe)
         for host in UploadSite.hosts { self.network.servers[host] = self.site }
         trace.add("world", "\(self.source.length) bytes, \(self.terms.text)")
@@ -92,6 +94,7 @@ final class UploadLife: WorldLife {
         self.disk.onKill = { [unowned self] in self.processDied($0) }
         self.site.onRead = { [unowned self] in self.noteRead(by: $0) }
         self.disk.makeDirectories("/notes")
+        self.clock.start(self.scheduler, self.trace)
         self.changesLeft = self.terms.changes
         self.actionsLeft = self.terms.actions
         for (moment, change) in self.terms.changes {
