@@ -51,6 +51,33 @@ import TransferTesting
         #expect(json["ended"]?.double == 1.5)
     }
 
+    @Test("A retry refuses a row with an unusable checksum again")
+    func unusableChecksumIsReported() throws {
+        var table = TableParser(.jsonl)
+        let text = Array((#"{"url":"http://h/a","checksum":"sha256:12"}"# + "\n").utf8)
+        guard case .fault(let row, _, _)? = try table.take(text[...]).first else {
+            Issue.record("the row is not refused")
+            return
+        }
+        let failure = DatasetResult.Failure(code: "bad-row", message: "m", isRetryable: false)
+        let line = ReportLine(.sha256).line(row, DatasetResult(failure, ended: 0))
+        #expect(try JSON(parsing: line)["checksum"] == "sha256:12")
+        var report = TableParser(reportWithAllFailed: true)
+        guard case .fault(let again, _, _)? = try report.take(line[...]).first else {
+            Issue.record("the row is fetched without a checksum")
+            return
+        }
+        #expect(again == row)
+    }
+
+    @Test("A time before 1970 is reported as 0")
+    func timeBefore1970() throws {
+        let failure = DatasetResult.Failure(code: "timeout", message: "m", isRetryable: true)
+        let row = DatasetRow(number: 0, url: "http://h/a")
+        let line = ReportLine(.sha256).line(row, DatasetResult(failure, ended: -1_234))
+        #expect(try JSON(parsing: line)["ended"] == 0)
+    }
+
     @Test func noColumnTakesTheNameOfAnother() {
         let names = ["status_", "status", "url", "url_", "url__", "a", "status__"]
         let columns = names.map { JSON.Member($0, .string($0)) }

@@ -31,7 +31,9 @@ package struct ReportLine: Sendable {
             JSON.Member("ended", Self.seconds(result.ended)),
         ]
         if let name = result.name ?? row.name { members.append(JSON.Member("name", .string(name))) }
-        if let checksum = row.checksum { members.append(JSON.Member("checksum", .string(checksum.columnValue))) }
+        if let checksum = row.checksum?.columnValue ?? row.unusableChecksum {
+            members.append(JSON.Member("checksum", .string(checksum)))
+        }
         return members
     }
 
@@ -56,7 +58,8 @@ package struct ReportLine: Sendable {
 
     /// Seconds since 1970 with three decimals.
     private static func seconds(_ milliseconds: Int64) -> JSON {
-        let (seconds, rest) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+        // A clock may be set to a time before 1970.
+        let (seconds, rest) = max(0, milliseconds).quotientAndRemainder(dividingBy: 1000)
         if rest == 0 { return .integer(seconds) }
         let digits = String(rest)
         return .literal("\(seconds)." + String(repeating: "0", count: 3 - digits.utf8.count) + digits)

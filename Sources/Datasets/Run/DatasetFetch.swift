@@ -44,6 +44,10 @@ package final class DatasetFetch: TransferPolicy {
     func finished(_ completion: TransferCompletion, at now: Int64) -> DatasetResult {
         var result = self.facts.withLock { $0 }
         if completion.skipped, result.status == nil { result.attempts = 0 }
+        if completion.isUnexamined {
+            // The file is of an earlier run. What was received meanwhile was about the file of another name.
+            (result.finalURL, result.status, result.etag, result.lastModified) = (nil, nil, nil, nil)
+        }
         result.bytes = completion.bytes
         result.digest = completion.digest
         result.ended = now

@@ -13,6 +13,8 @@ package struct DatasetRow: Sendable, Equatable {
     package var name: String?
     /// The digest that the content must have, or `nil`.
     package var checksum: ExpectedDigest?
+    /// The table's text of a digest that cannot be used, or `nil`; such a row is not fetched.
+    package var unusableChecksum: String?
     /// The other columns, in the table's order.
     package var others: [JSON.Member]
 

@@ -80,6 +80,7 @@ private struct Columns {
     private var key: String?
     private var name: String?
     private var checksum: ExpectedDigest?
+    private var unusableChecksum: String?
     private var others: [JSON.Member] = []
     /// Of a report: the row's number.
     private(set) var row: Int64?
@@ -108,7 +109,7 @@ private struct Columns {
     func isSelected(_ allFailed: Bool) -> Bool { self.hasFailed && (allFailed || self.isRetryable) }
 
     func row(_ number: Int64) -> DatasetRow {
-        DatasetRow(
+        var row = DatasetRow(
             number: number,
             key: self.key,
             url: self.url ?? "",
@@ -116,6 +117,8 @@ private struct Columns {
             checksum: self.checksum,
             others: self.others
         )
+        row.unusableChecksum = self.unusableChecksum
+        return row
     }
 
     /// The text of a column; `nil` if it is empty or null.
@@ -136,6 +139,8 @@ private struct Columns {
         do throws(DigestSyntaxError) {
             self.checksum = try ExpectedDigest(columnValue: text)
         } catch {
+            // Reported, so that a retry refuses the row again, and does not fetch it without a digest.
+            self.unusableChecksum = text
             self.fail("the column `\(member.name)`: \(error.message)")
         }
     }

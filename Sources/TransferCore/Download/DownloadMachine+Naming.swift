@@ -139,8 +139,8 @@ extension DownloadMachine {
             self.emit(.compareDigests(self.name.target, self.terms.expected))
         case .replayedCommit(let existing):
             self.emit(.discardPartial(self.name.target))
-            self.skip(size: existing?.size ?? 0, now)
-        case .skip(let existing): self.skip(size: existing.size, now)
+            self.skip(size: existing?.size ?? 0, isUnexamined: true, now)
+        case .skip(let existing): self.skip(size: existing.size, isUnexamined: true, now)
         case .wait: self.awaitOther()
         case .fail(let failure): self.end(.failed(failure))
         }
@@ -236,7 +236,13 @@ extension DownloadMachine {
     static var existingOverlap: Int64 { 256 << 10 }
 
     /// Finishes without fetching: the file already exists.
-    mutating func skip(size: Int64, verified: Bool = false, isUnchanged: Bool = false, _ now: Int64) {
+    mutating func skip(
+        size: Int64,
+        verified: Bool = false,
+        isUnchanged: Bool = false,
+        isUnexamined: Bool = false,
+        _ now: Int64
+    ) {
         var completion = TransferCompletion(
             path: self.name.path,
             bytes: size,
@@ -245,6 +251,7 @@ extension DownloadMachine {
             skipped: true
         )
         completion.verified = verified
+        completion.isUnexamined = isUnexamined
         completion.unchanged = isUnchanged || verified && self.name.rule == .update
         if verified { completion.consistency = .digest }
         self.end(.finished(completion))

@@ -17,6 +17,8 @@ public struct TransferCompletion: Sendable {
     public var notModified = false
     /// Whether the existing file was compared, for an update or an upload, and is the server's.
     public var unchanged = false
+    /// Whether the file already existed and no response was compared with it: earlier responses were about other names.
+    package var isUnexamined = false
     /// Whether the server's framing confirmed the length; false if only the end of the connection determined it.
     public var verifiedLength: Bool
     /// Whether the bytes were compared with a digest of the whole, from the caller or the server.

@@ -31,6 +31,7 @@ final class DatasetLife: WorldLife {
     let site: DatasetSite
     let table: DatasetTable
     let faults: DiskFaults
+    let clock: MachineClock
     var order: DatasetOrder
     let writesShards: Bool
     let fetches: Int
@@ -71,6 +72,7 @@ final class DatasetLife: WorldLife {
         self.order = DatasetOrder(table: DatasetTable.path, parser: TableParser(.jsonl))
         self.planned = Self.kills(&recipe, bytes: self.site.items.reduce(0) { $0 + $1.content.bytes.count })
         self.faults = DiskFaults(&recipe, disk: disk, scheduler: scheduler, isRare: false)
+        self.clock = MachineClock(&recipe)
         // A process does not sync the directories that another one has created.
         if disk.order == .independent { disk.makeDirectories("/out/shards") }
         self.drawOrder(&recipe)
@@ -158,6 +160,7 @@ final class DatasetLife: WorldLife {
         self.disk.onCall = { [unowned self] in self.fault($0) }
         self.disk.onKill = { [unowned self] in self.processDied($0) }
         self.network.onDelivered = { [unowned self] in self.delivered($1, to: $0) }
+        self.clock.start(self.scheduler, self.trace)
         self.start()
         while self.scheduler.steps < Self.mostSteps {
             if let command, !command.process.isAlive { self.ended(command) }

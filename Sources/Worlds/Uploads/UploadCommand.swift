@@ -82,7 +82,7 @@ final class UploadCommand: @unchecked Sendable {
         case .finished, .failed, .cancelled:
             self.ends += 1
             if self.ends > 1 { self.life.result.fail("the upload ended \(self.ends) times in one process") }
-            self.life.judge(event.kind)
+            self.life.judge(event.kind, isTwin: self.life.twin === self)
         case .drained: self.exit()
         default: break
         }

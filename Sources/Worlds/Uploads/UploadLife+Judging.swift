@@ -5,6 +5,9 @@ import TransferEngine
 
 /// The judge of an upload world.
 extension UploadLife {
+    /// The faults after which the server has bytes that it was not sent for their place, or says it has what it has not.
+    private static let lying: Set<UploadQuirk> = [.wrongOffset, .early]
+
     /// The faults after which a client cannot know what the server has.
     private static let misleading: Set<UploadQuirk> = [
         .expires, .losesTail, .gone, .denied, .conflict, .wrongOffset, .omitsOffset, .badChecksum, .early, .locked,
@@ -15,8 +18,8 @@ extension UploadLife {
     // MARK: The end of a run
 
     /// Judges the end of the upload when it is reported.
-    func judge(_ ending: TransferEvent.Kind) {
-        self.ending = ending
+    func judge(_ ending: TransferEvent.Kind, isTwin: Bool) {
+        if !isTwin { self.ending = ending }
         switch ending {
         case .finished(let completion): self.judge(completion)
         case .failed(let failure):
@@ -48,7 +51,7 @@ extension UploadLife {
             return self.result.fail("the upload is said to be finished, and the server has no version of the source")
         }
         let own = model.completions[self.completionsBefore...]
-        if let last = own.last, !self.source.has(last.bytes) {
+        if !self.hadTwin, let last = own.last, !self.source.has(last.bytes) {
             self.result.fail("the upload is said to be finished, and the server's copy is no version of the source")
         }
         if !self.source.versions.contains(where: { Int64($0.count) == completion.bytes }) {
@@ -58,7 +61,7 @@ extension UploadLife {
 
     // MARK: The end of a process
 
-    func judgeExit(of command: UploadCommand) {
+    func judgeDescriptors(of command: UploadCommand) {
         let number = command.process.number
         let (open, locks) = (self.disk.openDescriptors(of: number), self.disk.locks(of: number))
         // What a rate limit holds back has the source open until its time comes, also after the end of its transfer.
@@ -66,8 +69,12 @@ extension UploadLife {
         if open > (isLimited ? 1 : 0) || locks > 0 {
             self.result.fail("process \(number) has \(open) open descriptors and \(locks) locks at its end")
         }
+    }
+
+    func judgeExit(of command: UploadCommand) {
+        self.judgeDescriptors(of: command)
         if self.ending == nil { self.result.fail("a process exits without the end of its upload") }
-        guard !self.faults.hasFaults else { return }
+        guard !self.faults.hasFaults, !self.hadTwin, !self.hasLostJournal else { return }
         let names = self.disk.names(inDirectory: UploadCommand.state)
         let isOver: Bool
         switch self.ending {
@@ -93,6 +100,11 @@ extension UploadLife {
             command.dispose()
             self.disk.endProcess(command.process.number)
         }
+        if let twin {
+            self.result.fail("the second process does not end: \(twin.state)")
+            twin.process.kill()
+            self.twinEnded(twin)
+        }
         self.result.count("kills", self.kills)
         self.result.count("runs", self.runs)
         self.result.count("requests", self.site.records.count)
@@ -105,9 +117,10 @@ extension UploadLife {
 
     /// No resource of a resumable protocol mixes versions, unless it could not be deleted.
     private func judgeResources() {
-        guard self.kills == 0, self.network.outages.isEmpty, self.site.used.isEmpty else { return }
+        guard self.site.used.isDisjoint(with: Self.lying), self.ending != nil else { return }
+        guard !self.hadTwin || self.source.changes.isEmpty else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) {
-            guard resource.isComplete, !resource.isSingle, !self.source.has(resource.bytes) else { continue }
+            guard resource.isComplete, !resource.bytes.isEmpty, !self.source.has(resource.bytes) else { continue }
             // All content may have been sent when the change is noticed: the user is told that the copy may be a mixture.
             if self.hasReportedChange { continue }
             // Or when the user cancels, to continue later: the server's data stays.
@@ -129,7 +142,8 @@ extension UploadLife {
         let resources = completions.filter { $0.path.hasPrefix("/files/") || $0.path.hasPrefix("/resumption/") }
         // Without a journal, a run knows nothing of earlier ones; a draft's creation without 104 is like a PUT.
         // A pause may come while the address of the resource is on its way.
-        let spare = (self.terms.hasJournal ? self.kills : self.runs - 1) + (self.pauses.isEmpty ? 0 : 1)
+        let others = (self.hadTwin ? 2 : 0) + (self.hasLostJournal ? 1 : 0)
+        let spare = others + (self.terms.hasJournal ? self.kills : self.runs - 1) + (self.pauses.isEmpty ? 0 : 1)
         let isKnown = self.site.model.sendsInterim || resources.allSatisfy { $0.path.hasPrefix("/files/") }
         // The creation of an empty upload completes it, and a redirect after the content asks for it once more.
         guard self.source.length > 0, !self.site.used.contains(.redirectsToGet) else { return }
@@ -141,7 +155,8 @@ extension UploadLife {
     /// No bytes are sent again that nothing forced.
     private func judgeBytes() {
         let isDisturbed = self.network.outages.contains { $0.breaksConnections } || !self.pauses.isEmpty
-        guard !self.isMisled, !isDisturbed, self.cancelledAt == nil, self.source.changes.isEmpty,
+        guard !self.isMisled, !isDisturbed, !self.hadTwin, !self.hasLostJournal, self.cancelledAt == nil,
+            self.source.changes.isEmpty,
             self.terms.options.totalTimeout == .zero, !self.faults.hasFaults
         else { return }
         var sums: [Int: Int64] = [:]
@@ -159,7 +174,7 @@ extension UploadLife {
 
     /// A cancelled upload is deleted at the server.
     private func judgeCancellation() {
-        guard case .cancelled? = self.ending, let cancelledAt, self.kills == 0, self.site.used.isEmpty,
+        guard case .cancelled? = self.ending, let cancelledAt, self.kills == 0, !self.hadTwin, self.site.used.isEmpty,
             self.network.outages.isEmpty, self.network.shortageOneIn == 0, self.network.staleOneIn == 0,
             !self.faults.hasFaults, self.source.changes.isEmpty,
             self.terms.actions.allSatisfy({ if case .cancel(true) = $0.action { false } else { true } })

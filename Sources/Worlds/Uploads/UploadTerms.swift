@@ -50,6 +50,10 @@ struct UploadTerms {
     var actions: [(moment: Moment, action: Action)] = []
     var changes: [(moment: Moment, change: SimulatedSource.Change)] = []
     var kills: [(kill: Kill, losesPower: Bool)] = []
+    /// When a second process uploads the same file, in nanoseconds; `nil` if none does.
+    var twinDelay: Int64?
+    /// When somebody deletes the journal or damages it, in nanoseconds; `nil` if nobody does.
+    var journalLoss: (time: Int64, isDamage: Bool)?
 
     init(_ recipe: inout Recipe, _ model: inout ReceiverModel, length: Int) {
         self.way = recipe.pick([
@@ -72,6 +76,14 @@ struct UploadTerms {
         self.triesAgain = recipe.draw(0...2) > 0
         self.drawServer(&recipe, &model, length)
         self.drawEvents(&recipe, length)
+        let twin = Int64(recipe.draw(0...1500)) * 1_000_000
+        if recipe.has(oneIn: 12, "a second process uploads the same file after \(twin / 1_000_000) ms") {
+            self.twinDelay = twin
+        }
+        let loss = Int64(recipe.draw(0...3000)) * 1_000_000
+        let isDamage = recipe.draw(0...2) == 0
+        let text = "after \(loss / 1_000_000) ms somebody \(isDamage ? "damages" : "deletes") the journal"
+        if recipe.has(oneIn: 12, text) { self.journalLoss = (loss, isDamage) }
     }
 
     private func drawServer(_ recipe: inout Recipe, _ model: inout ReceiverModel, _ length: Int) {

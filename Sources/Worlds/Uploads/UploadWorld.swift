@@ -19,6 +19,8 @@ final class UploadLife: WorldLife {
     static let mostSteps = 200_000
     /// The number of times that the user starts the command.
     static let mostRuns = 6
+    /// The number of the second process.
+    static let twinNumber = 1000
 
     let scheduler: Scheduler
     let network: SimulatedNetwork
@@ -28,8 +30,15 @@ final class UploadLife: WorldLife {
     let source: SimulatedSource
     let terms: UploadTerms
     let faults: DiskFaults
+    let clock: MachineClock
 
     var command: UploadCommand?
+    /// A second process that uploads the same file.
+    var twin: UploadCommand?
+    /// Whether there was a second process.
+    var hadTwin = false
+    /// Whether somebody has deleted the journal, or damaged it.
+    var hasLostJournal = false
     var runs = 0
     var kills = 0
     var result = WorldEnd()
@@ -62,6 +71,7 @@ final class UploadLife: WorldLife {
         self.site = UploadSite(&recipe, scheduler, trace)
         self.terms = UploadTerms(&recipe, &self.site.model, length: self.source.length)
         self.faults = DiskFaults(&recipe, disk: disk, scheduler: scheduler, isRare: true)
+        self.clock = MachineClock(&recipe)
         self.drawNetwork(&recipe)
         for host in UploadSite.hosts { self.network.servers[host] = self.site }
         trace.add("world", "\(self.source.length) bytes, \(self.terms.text)")
@@ -92,6 +102,7 @@ final class UploadLife: WorldLife {
         self.disk.onKill = { [unowned self] in self.processDied($0) }
         self.site.onRead = { [unowned self] in self.noteRead(by: $0) }
         self.disk.makeDirectories("/notes")
+        self.clock.start(self.scheduler, self.trace)
         self.changesLeft = self.terms.changes
         self.actionsLeft = self.terms.actions
         for (moment, change) in self.terms.changes {
@@ -100,9 +111,14 @@ final class UploadLife: WorldLife {
         for (moment, action) in self.terms.actions {
             if case .time(let time) = moment { self.scheduler.schedule(after: time) { self.perform(action) } }
         }
+        if let delay = self.terms.twinDelay { self.scheduler.schedule(after: delay) { self.startTwin() } }
+        if let (time, isDamage) = self.terms.journalLoss {
+            self.scheduler.schedule(after: time) { self.loseJournal(isDamage: isDamage) }
+        }
         self.start()
         while self.scheduler.steps < Self.mostSteps {
             if let command, !command.process.isAlive { self.ended(command) }
+            if let twin, !twin.process.isAlive { self.twinEnded(twin) }
             guard self.scheduler.step() else { break }
         }
         self.finish()
@@ -133,6 +149,7 @@ final class UploadLife: WorldLife {
         if wasKilled, self.runs <= self.terms.kills.count, self.terms.kills[self.runs - 1].losesPower {
             self.trace.add("world", "the machine loses its power")
             self.result.count("power losses")
+            self.twin?.process.kill()
             self.disk.losePower()
             self.source.lostPower()
         }
@@ -150,6 +167,36 @@ final class UploadLife: WorldLife {
         case .cancelled: return self.cancelledAt == nil
         case .failed: return self.terms.triesAgain && !self.source.wasRemoved
         default: return wasKilled
+        }
+    }
+
+    // MARK: Others
+
+    private func startTwin() {
+        // A careful user does not send once more what must not be repeated.
+        guard self.terms.method != "POST" else { return }
+        self.trace.add("user", "starts a second upload")
+        self.result.count("second processes")
+        self.hadTwin = true
+        let twin = UploadCommand(self, SimulatedProcess(number: Self.twinNumber))
+        self.twin = twin
+        twin.start()
+    }
+
+    func twinEnded(_ twin: UploadCommand) {
+        self.twin = nil
+        twin.dispose()
+        if twin.hasExited { self.judgeDescriptors(of: twin) }
+        self.disk.endProcess(twin.process.number)
+    }
+
+    private func loseJournal(isDamage: Bool) {
+        for name in self.disk.names(inDirectory: UploadCommand.state) {
+            let path = "\(UploadCommand.state)/\(name)"
+            self.trace.add("world", "somebody \(isDamage ? "damages" : "deletes") \(path)")
+            self.result.count("lost journals")
+            self.hasLostJournal = true
+            if isDamage { self.disk.change(path, [0, 0x22, 0xFF], at: 3) } else { self.disk.remove(path) }
         }
     }
 
