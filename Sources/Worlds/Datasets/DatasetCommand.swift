@@ -13,17 +13,20 @@ final class DatasetCommand: @unchecked Sendable {
         /// It could not start.
         case refused(DatasetRun.Refusal)
         /// A file could not be written.
-        case failed(StorageError)
+        case failed(StorageError, DatasetSummary)
         /// Every row was fed, and has ended.
         case complete(DatasetSummary)
     }
 
     let process: SimulatedProcess
     private(set) var ending: Ending?
+    /// Whether the user has stopped it.
+    private(set) var wasStopped = false
     /// The number of bytes received in this process.
     var received: Int64 = 0
 
     private unowned let life: DatasetLife
+    private let order: DatasetOrder
     /// Released at the end, with the directories that its store keeps open.
     private var engine: TransferEngine?
     private var run: DatasetRun?
@@ -32,13 +35,14 @@ final class DatasetCommand: @unchecked Sendable {
     /// Whether all rows were fed.
     private var isFed = false
 
-    init(_ life: DatasetLife, _ process: SimulatedProcess) {
+    init(_ life: DatasetLife, _ process: SimulatedProcess, _ order: DatasetOrder) {
         self.life = life
+        self.order = order
         self.process = process
         let transport = SimulatedTransport(life.network, process, lanes: life.lanes)
         self.engine = life.scheduler.perform(as: process) {
             var configuration = TransferEngine.Configuration()
-            configuration.concurrentTransfers = life.fetches
+            configuration.concurrentTransfers = order.fetches
             configuration.releasesNames = true
             configuration.waitsForMachine = true
             return TransferEngine(
@@ -56,7 +60,7 @@ final class DatasetCommand: @unchecked Sendable {
         self.life.scheduler.perform(as: self.process) {
             do throws(DatasetRun.Refusal) {
                 let workers = SimulatedWorker.factory(self.life.scheduler, self.process)
-                self.run = try DatasetRun(self.life.order, workers: workers) { [weak self] in self?.failed($0) }
+                self.run = try DatasetRun(self.order, workers: workers) { [weak self] in self?.failed($0) }
             } catch {
                 self.life.trace.add("process \(self.process.number)", "is refused: \(error)")
                 return self.exit(.refused(error))
@@ -95,9 +99,17 @@ final class DatasetCommand: @unchecked Sendable {
         }
     }
 
+    /// Stops as by Ctrl-C: rows that are being fetched stay out of the report, and the last shard is completed.
+    func stop() {
+        guard self.isRunning, self.failure == nil, !self.wasStopped else { return }
+        self.wasStopped = true
+        self.life.scheduler.perform(as: self.process) { self.engine?.beginStopping() }
+        self.awaitStop()
+    }
+
     /// Finishes after the last row.
     private func finishIfDrained() {
-        guard self.isFed, let counts = self.engine?.counts,
+        guard self.isFed, !self.wasStopped, let counts = self.engine?.counts,
             counts.waiting + counts.running + counts.retrying + counts.paused == 0
         else { return }
         self.later { self.finish() }
@@ -115,7 +127,7 @@ final class DatasetCommand: @unchecked Sendable {
     // MARK: Feeding
 
     private func feed() {
-        guard self.failure == nil, let run = self.run else { return }
+        guard self.failure == nil, !self.wasStopped, let run = self.run else { return }
         guard !run.isBehind else { return self.later(after: 20_000_000) { self.feed() } }
         guard let item = self.items.popLast() else {
             self.engine?.close()
@@ -157,7 +169,7 @@ final class DatasetCommand: @unchecked Sendable {
         if self.failure == nil {
             do throws(StorageError) { try run.finish() } catch { self.failure = error }
         }
-        self.exit(self.failure.map { .failed($0) } ?? .complete(run.summary))
+        self.exit(self.failure.map { .failed($0, run.summary) } ?? .complete(run.summary))
     }
 
     private func exit(_ ending: Ending) {
@@ -166,6 +178,9 @@ final class DatasetCommand: @unchecked Sendable {
         self.ending = ending
         self.later(after: 20_000_000) { self.process.kill() }
     }
+
+    /// Whether it has opened its report, and has not ended.
+    var isRunning: Bool { self.run != nil && self.ending == nil && self.process.isAlive }
 
     /// Whether it ended without a kill.
     var hasExited: Bool { self.ending != nil && !self.process.isAlive }

@@ -15,66 +15,57 @@ extension DatasetLife {
         if open > 0 || locks > 0 {
             self.result.fail("process \(number) has \(open) open descriptors and \(locks) locks at its end")
         }
-        let hasFault = !self.faults.met.isEmpty || self.faults.wasLimited
+        let hasFault = !self.faults.met.isEmpty || self.faults.wasLimited || !self.hands.met.isEmpty
         switch command.ending {
         case .refused(let refusal):
             self.result.count("refused")
             if !hasFault { self.result.fail("a run is refused without a reason: \(refusal)") }
-        case .failed(let error):
+        case .failed(let error, let summary):
             self.result.count("stopped: \(error.code)")
             if !hasFault { self.result.fail("a run stops without a reason: \(error.message)") }
+            self.judgeCounts(summary, self.report(isComplete: false), isExact: false, wasStopped: command.wasStopped)
         case .complete(let summary):
             self.result.count("completed")
             if summary.isTableIncomplete, !hasFault { self.result.fail("the table is said to be incomplete") }
+            if summary.unfinished != 0, !command.wasStopped {
+                self.result.fail("a run has ended with \(summary.unfinished) unfinished rows, and nothing stopped it")
+            }
+            self.judgeCounts(summary, self.report(isComplete: true), isExact: true, wasStopped: command.wasStopped)
         case nil: self.result.fail("a process exits without an end")
-        }
-    }
-
-    /// Judges the counts of the run that completed the report.
-    func judge(_ summary: DatasetSummary) {
-        if summary.rows != Int64(self.table.rows.count) {
-            self.result.fail("the run has counted \(summary.rows) of \(self.table.rows.count) rows")
         }
     }
 
     // MARK: The report
 
+    /// Reads the report.
+    func report(isComplete: Bool) -> DatasetReport {
+        DatasetReport(self.disk.contents(self.reportPath), isComplete: isComplete)
+    }
+
     /// Judges the lines of the report, and what they say about shards and files.
     ///
     /// - Parameter isComplete: Whether every row must be there.
-    func judgeReport(isComplete: Bool) {
-        var bytes = self.disk.contents(Self.report) ?? []
-        // Zeros are left by a loss of power, and removed by the next run.
-        if !isComplete { bytes = Array(bytes.prefix { $0 != 0 }) }
-        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-        let rest = lines.popLast() ?? []
-        if isComplete, !rest.isEmpty { self.result.fail("the report ends in the middle of a line") }
-        var seen: Set<Int64> = []
+    /// - Returns: The report.
+    @discardableResult
+    func judgeReport(isComplete: Bool) -> DatasetReport {
+        let report = self.report(isComplete: isComplete)
+        for problem in report.problems { self.result.fail(problem) }
         var inShards: [String: Set<Int64>] = [:]
-        for line in lines {
-            guard let json = try? JSON(parsing: Array(line)), let number = json["row"]?.integer else {
-                self.result.fail(
-                    "the report has a line that is none: \(String(decoding: line.prefix(100), as: UTF8.self))"
-                )
-                continue
-            }
-            guard seen.insert(number).inserted else {
-                self.result.fail("row \(number) is in the report twice")
-                continue
-            }
-            guard self.table.rows.indices.contains(Int(number)) else {
+        for (number, line) in report.lines.sorted(by: { $0.key < $1.key }) {
+            guard self.wanted.contains(where: { $0.number == number }) else {
                 self.result.fail("row \(number) is in the report, and not in the table")
                 continue
             }
-            self.judge(json, of: self.table.rows[Int(number)], isComplete: isComplete)
-            if let shard = json["shard"]?.string { inShards[shard, default: []].insert(number) }
+            self.judge(line, of: self.table.rows[Int(number)], isComplete: isComplete)
+            if let shard = line["shard"]?.string { inShards[shard, default: []].insert(number) }
         }
         if isComplete {
-            for row in self.table.rows where !seen.contains(row.number) {
+            for row in self.wanted where report.lines[row.number] == nil {
                 self.result.fail("row \(row.number) is not in the complete report")
             }
         }
         if self.writesShards { self.judgeShards(inShards, isComplete: isComplete) }
+        return report
     }
 
     private func judge(_ line: JSON, of row: DatasetTable.Row, isComplete: Bool) {
@@ -92,37 +83,66 @@ extension DatasetLife {
             return self.result.fail("row \(row.number) is said to be done, and cannot be")
         }
         let item = self.site.items[number]
-        guard item.nature == .there || item.nature == .moved else {
+        guard item.hasContent else {
             return self.result.fail("row \(row.number) is said to be done, and its item is \(item.nature.rawValue)")
         }
-        let path = "\(Self.files)/\(line["name"]?.string ?? "")"
         if !self.writesShards, self.powerLosses > 0, !self.options.durable {
             // Documented: a loss of power may destroy an unsynced file, also before its line is written.
             return
         }
-        if line["bytes"]?.integer != item.content.length {
+        guard let bytes = self.content(line, of: row) else { return }
+        if line["bytes"]?.integer != Int64(bytes.count) {
             self.result.fail("row \(row.number) is said to have \(line["bytes"]?.text ?? "no") bytes")
         }
-        if line["sha256"]?.string != Hexadecimal.encode(item.content.sha256) {
+        if line["sha256"]?.string != Hexadecimal.encode(Array(SHA256.hash(data: bytes))) {
             self.result.fail("row \(row.number) has a wrong digest: \(line["sha256"]?.text ?? "none")")
         }
-        if self.writesShards {
-            self.judgePlace(line, of: row, item)
-        } else if !item.content.equals(self.disk.contents(path) ?? []) {
-            self.result.fail("row \(row.number) is said to be done, and \(path) is not its content")
-        }
+        self.judgeVersion(line, of: row, item, bytes)
     }
 
-    private func judgePlace(_ line: JSON, of row: DatasetTable.Row, _ item: DatasetSite.Item) {
-        guard let shard = line["shard"]?.string, let offset = line["offset"]?.integer else {
-            return self.result.fail("row \(row.number) is said to be done, and is in no shard")
+    /// The bytes of a row that is done; `nil` if they are not where the report says.
+    private func content(_ line: JSON, of row: DatasetTable.Row) -> [UInt8]? {
+        guard self.writesShards else {
+            let path = "\(Self.files)/\(line["name"]?.string ?? "")"
+            if self.hands.removed.contains(path) { return nil }
+            guard let bytes = self.disk.contents(path) else {
+                self.result.fail("row \(row.number) is said to be in \(path), which does not exist")
+                return nil
+            }
+            return bytes
         }
-        guard let bytes = self.disk.contents("\(Self.shards)/\(shard)") else {
-            return self.result.fail("row \(row.number) is said to be in \(shard), which does not exist")
+        guard let shard = line["shard"]?.string, let offset = line["offset"]?.integer,
+            let count = line["bytes"]?.integer
+        else {
+            self.result.fail("row \(row.number) is said to be done, and is in no shard")
+            return nil
         }
-        let end = Int(offset) + item.content.bytes.count
-        if offset < 0 || end > bytes.count || Array(bytes[Int(offset)..<end]) != item.content.bytes {
+        let path = "\(self.shardsPath)/\(shard)"
+        if self.hands.removed.contains(path) { return nil }
+        guard let bytes = self.disk.contents(path) else {
+            self.result.fail("row \(row.number) is said to be in \(shard), which does not exist")
+            return nil
+        }
+        guard offset >= 0, count >= 0, offset + count <= bytes.count else {
             self.result.fail("row \(row.number) is said to be at \(offset) of \(shard), and is not there")
+            return nil
+        }
+        return Array(bytes[Int(offset)..<Int(offset + count)])
+    }
+
+    /// Judges that the bytes of a row are one version, and what the report says of it.
+    private func judgeVersion(_ line: JSON, of row: DatasetTable.Row, _ item: DatasetItem, _ bytes: [UInt8]) {
+        let versions = item.contents.indices.filter { item.contents[$0].equals(bytes) }
+        guard !versions.isEmpty else {
+            if item.isLiar, row.checksum == nil { return self.result.count("mixed by a liar") }
+            return self.result.fail("row \(row.number) is said to be done, and its bytes are of no version")
+        }
+        if row.checksum == true, !versions.contains(0) {
+            self.result.fail("row \(row.number) is said to be done, and has another digest than the table")
+        }
+        let tag = line["etag"]?.string
+        if tag != nil, !versions.contains(where: { item.tag(of: $0) == tag }) {
+            self.result.fail("row \(row.number) has the ETag \(tag ?? ""), and the bytes of version \(versions)")
         }
     }
 
@@ -130,7 +150,15 @@ extension DatasetLife {
 
     /// Judges the archives: each is whole, has whole samples, and exactly the rows that the report names.
     private func judgeShards(_ reported: [String: Set<Int64>], isComplete: Bool) {
-        let names = self.disk.names(inDirectory: Self.shards)
+        let directory = self.shardsPath
+        let names = self.disk.names(inDirectory: directory).filter { self.hands.foreign["\(directory)/\($0)"] == nil }
+        var reported = reported
+        // The shards of the first report are in the same directory.
+        if let first, self.retry?.isElsewhere == false {
+            for (number, line) in first.lines {
+                if let shard = line["shard"]?.string { reported[shard, default: []].insert(number) }
+            }
+        }
         if isComplete, let left = names.first(where: { $0.hasSuffix(".part") }) {
             self.result.fail("\(left) is left although the run is complete")
         }
@@ -142,7 +170,7 @@ extension DatasetLife {
             // Nor may the last of its rows be, if the power was lost between its name and its lines; the next run removes
             // them, and while it does, they follow the end of the archive.
             let mayHaveRest = !isComplete && name == shards.last && self.powerLosses > 0
-            guard let bytes = self.disk.contents("\(Self.shards)/\(name)"),
+            guard let bytes = self.disk.contents("\(directory)/\(name)"),
                 let members = TarWalk.members(bytes, most: mayHaveRest ? 2 * named.count : nil)
             else {
                 self.result.fail("\(name) is not a whole archive")
@@ -175,7 +203,8 @@ extension DatasetLife {
                 self.result.fail("\(shard) has \(content.name), which is no sample")
                 continue
             }
-            if Array(bytes[content.range]) != self.site.items[item].content.bytes {
+            let sample = Array(bytes[content.range])
+            if !self.site.items[item].isLiar, !self.site.items[item].contents.contains(where: { $0.equals(sample) }) {
                 self.result.fail("\(shard) has \(content.name), which is not the content of row \(number)")
             }
             rows.append(number)
@@ -189,18 +218,19 @@ extension DatasetLife {
     private func isTrue(_ code: String, of row: DatasetTable.Row) -> Bool {
         guard row.fault == nil, let number = row.item else { return code == DatasetRun.badRow }
         let (met, statuses) = (self.network.met, self.site.statuses[number] ?? [])
-        let hasDiskFault = !self.faults.met.isEmpty || self.faults.wasLimited
+        let hasDiskFault = !self.faults.met.isEmpty || self.faults.wasLimited || !self.hands.met.isEmpty
+        let isChanging = self.site.items[number].contents.count > 1
         if code == "filtered-size" {
-            return self.site.items[number].content.length > (self.order.filter.maximum ?? .max)
+            return self.site.items[number].greatestLength > (self.order.filter.maximum ?? .max)
         }
         guard let known = TransferFailure.Code(rawValue: code) else { return false }
         switch known {
         case .notFound: return statuses.contains(404)
         case .authentication: return statuses.contains(401)
-        case .badResponse: return statuses.contains { $0 >= 400 } || met.contains(.malformed)
+        case .badResponse: return isChanging || statuses.contains { $0 >= 400 } || met.contains(.malformed)
         // Of the item, or of its host, whose errors are an outage.
         case .overloaded: return self.site.statuses.values.contains { $0.contains(429) || $0.contains { $0 >= 500 } }
-        case .checksumMismatch: return row.checksum == false
+        case .checksumMismatch: return row.checksum == false || row.checksum == true && isChanging
         case .timeout:
             return met.contains(.connectTimeout) || !self.site.used.isDisjoint(with: [.silent, .stalls, .drips])
         case .nameResolution: return met.contains(.nameResolution)
@@ -208,6 +238,9 @@ extension DatasetLife {
         case .hostUnreachable: return met.contains(.unreachable)
         case .connectionReset: return met.contains(.reset)
         case .network: return !met.isDisjoint(with: [.connect, .broken, .truncated, .localResource, .reset])
+        // What a receiver has taken cannot be taken back from it.
+        case .cannotResume where isChanging: return true
+        case .fileExists, .cannotResume, .inUse: return !self.writesShards && !self.hands.foreign.isEmpty
         case .fileIO, .cannotOpen, .cannotCreate, .cannotCreateDirectory, .noSpace: return hasDiskFault
         default: return false
         }

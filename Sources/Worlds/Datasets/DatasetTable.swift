@@ -25,7 +25,7 @@ struct DatasetTable {
     private(set) var rows: [Row] = []
     private(set) var bytes: [UInt8] = []
 
-    init(_ recipe: inout Recipe, items: [DatasetSite.Item]) {
+    init(_ recipe: inout Recipe, items: [DatasetItem]) {
         let count = recipe.draw(0...3) == 0 ? recipe.draw(5...40) : recipe.draw(5...12)
         var lines: [String] = []
         for number in 0..<count {
@@ -44,7 +44,7 @@ struct DatasetTable {
         self.bytes = Array((lines.joined(separator: "\n") + (isCut ? "" : "\n")).utf8)
     }
 
-    private static func line(_ row: Row, _ item: DatasetSite.Item) -> String {
+    private static func line(_ row: Row, _ item: DatasetItem) -> String {
         var members = [JSON.Member("label", .integer(row.number * 7))]
         // Some keys are equal.
         if row.number % 4 == 1 { members.append(JSON.Member("key", .string("key \(row.number / 8)"))) }

@@ -19,6 +19,8 @@ final class DatasetLife: WorldLife {
     static let report = "/out/report.jsonl"
     static let shards = "/out/shards"
     static let files = "/out/files"
+    /// The number of the second process.
+    static let twinNumber = 1000
     /// The number of pieces of work after which a world is said not to end.
     static let mostSteps = 400_000
     /// The runs after the first ones, in which nothing fails any more, until the report must be complete.
@@ -32,6 +34,8 @@ final class DatasetLife: WorldLife {
     let table: DatasetTable
     let faults: DiskFaults
     let clock: MachineClock
+    let hands: DatasetHands
+    let user: DatasetUser
     var order: DatasetOrder
     let writesShards: Bool
     let fetches: Int
@@ -42,10 +46,20 @@ final class DatasetLife: WorldLife {
     var kills = 0
     var powerLosses = 0
     var result = WorldEnd()
+    /// The report at the start of the run.
+    var before = DatasetReport(nil, isComplete: false)
+    /// The rows that the present phase fetches.
+    var wanted: [DatasetTable.Row]
+    /// The failed rows that are fetched once more; `nil` until then.
+    var retry: DatasetUser.Retry?
+    /// The number of runs that fetch them.
+    var runsOfRetry = 0
+    /// The complete report whose failed rows are fetched once more.
+    var first: DatasetReport?
     /// The files when the report was complete; another run must not change them.
     var complete: Snapshot?
 
-    private var command: DatasetCommand?
+    private(set) var command: DatasetCommand?
     private var mutations = 0
     private let planned: [(kill: Kill, losesPower: Bool)]
 
@@ -64,8 +78,9 @@ final class DatasetLife: WorldLife {
         self.network = SimulatedNetwork(scheduler, trace)
         let disk = SimulatedDisk(seed: recipe.draw(0...UInt64.max)) { scheduler.wallNanoseconds }
         self.disk = disk
-        self.site = DatasetSite(&recipe, trace)
+        self.site = DatasetSite(&recipe, scheduler, trace)
         self.table = DatasetTable(&recipe, items: self.site.items)
+        self.wanted = self.table.rows
         self.writesShards = recipe.draw(0...3) > 0
         self.fetches = recipe.pick([1, 2, 5, 8])
         self.lanes = recipe.draw(1...2)
@@ -73,12 +88,14 @@ final class DatasetLife: WorldLife {
         self.planned = Self.kills(&recipe, bytes: self.site.items.reduce(0) { $0 + $1.content.bytes.count })
         self.faults = DiskFaults(&recipe, disk: disk, scheduler: scheduler, isRare: false)
         self.clock = MachineClock(&recipe)
+        self.hands = DatasetHands(&recipe, disk, trace, writesShards: self.writesShards)
+        self.user = DatasetUser(&recipe, writesShards: self.writesShards)
         // A process does not sync the directories that another one has created.
         if disk.order == .independent { disk.makeDirectories("/out/shards") }
         self.drawOrder(&recipe)
         self.drawNetwork(&recipe)
         self.drawIdleShards(&recipe)
-        for host in DatasetSite.hosts { self.network.servers[host] = self.site }
+        for host in DatasetItem.hosts { self.network.servers[host] = self.site }
         let place = self.writesShards ? "shards" : "files"
         trace.add("world", "\(self.table.rows.count) rows, \(self.site.items.count) items, \(place)")
         for ingredient in recipe.ingredients { trace.add("world", "[\(ingredient.number)] \(ingredient.text)") }
@@ -135,7 +152,7 @@ final class DatasetLife: WorldLife {
         let start = Int64(recipe.draw(0...1500)) * 1_000_000
         let length = Int64(recipe.pick([recipe.draw(10...500), recipe.draw(1000...100_000)])) * 1_000_000
         let code = recipe.pick([TransportError.Code.refused, .unreachable, .connectTimeout, .nameResolution])
-        let host = recipe.draw(0...1) == 0 ? nil : DatasetSite.hosts[0]
+        let host = recipe.draw(0...1) == 0 ? nil : DatasetItem.hosts[0]
         let text =
             "\(host ?? "every host") is out (\(code.rawValue)) from \(start / 1_000_000) ms for "
             + "\(length / 1_000_000) ms"
@@ -161,6 +178,7 @@ final class DatasetLife: WorldLife {
         self.disk.onKill = { [unowned self] in self.processDied($0) }
         self.network.onDelivered = { [unowned self] in self.delivered($1, to: $0) }
         self.clock.start(self.scheduler, self.trace)
+        self.hands.start(self.scheduler) { [unowned self] in self.complete != nil }
         self.start()
         while self.scheduler.steps < Self.mostSteps {
             if let command, !command.process.isAlive { self.ended(command) }
@@ -173,6 +191,7 @@ final class DatasetLife: WorldLife {
         } else if self.complete == nil {
             self.result.fail("the report is not complete after \(self.runs) runs")
         }
+        self.judgeForeignFiles()
         self.count()
         return self.result
     }
@@ -183,6 +202,7 @@ final class DatasetLife: WorldLife {
         self.result.count("runs", self.runs)
         self.result.count("requests", self.site.requests)
         self.result.count("rows", self.table.rows.count)
+        self.result.count("ranges", self.site.ranges)
         for fault in self.site.used { self.result.count("server \(fault.rawValue)") }
     }
 
@@ -190,17 +210,19 @@ final class DatasetLife: WorldLife {
 
     private func start() {
         self.runs += 1
+        self.site.run = self.runs
         self.mutations = 0
-        if !self.mayFail {
+        if !self.mayFail || self.retry != nil {
             self.disk.capacity = 1 << 40
             self.disk.isReadOnly = false
         }
-        self.judgeReport(isComplete: false)
+        self.before = self.judgeReport(isComplete: false)
         self.trace.add("user", "starts the run")
-        let command = DatasetCommand(self, SimulatedProcess(number: self.runs))
+        let command = DatasetCommand(self, SimulatedProcess(number: self.runs), self.nextOrder)
         self.command = command
         command.start()
-        if self.runs <= self.planned.count, case .time(let time) = self.planned[self.runs - 1].kill {
+        self.scheduleActions(command)
+        if self.retry == nil, self.runs <= self.planned.count, case .time(let time) = self.planned[self.runs - 1].kill {
             self.scheduler.schedule(after: time, in: command.process) { self.kill(command) }
         }
     }
@@ -211,8 +233,9 @@ final class DatasetLife: WorldLife {
         let wasKilled = !command.hasExited
         command.dispose()
         if !wasKilled { self.judgeExit(of: command) }
+        self.judgeTraffic(of: command.process.number)
         self.disk.endProcess(command.process.number)
-        if wasKilled, self.runs <= self.planned.count, self.planned[self.runs - 1].losesPower {
+        if wasKilled, self.retry == nil, self.runs <= self.planned.count, self.planned[self.runs - 1].losesPower {
             self.trace.add("world", "the machine loses its power")
             self.powerLosses += 1
             self.disk.losePower()
@@ -225,15 +248,15 @@ final class DatasetLife: WorldLife {
 
     private func startsAgain(_ command: DatasetCommand, _ wasKilled: Bool) -> Bool {
         if let complete {
+            if self.retry != nil { return self.retryStartsAgain(command, wasKilled) }
             // The repeated run.
             if self.snapshot != complete { self.result.fail("a run after the end has changed something") }
-            return false
+            return self.beginRetry()
         }
         if !wasKilled, case .complete(let summary) = command.ending, summary.unfinished == 0,
-            !summary.isTableIncomplete
+            !summary.isTableIncomplete, !command.wasStopped
         {
-            self.judge(summary)
-            self.judgeReport(isComplete: true)
+            self.judgeLeftovers([self.judgeReport(isComplete: true)])
             self.complete = self.snapshot
             return true
         }
@@ -250,8 +273,8 @@ final class DatasetLife: WorldLife {
 
     // MARK: What happens meanwhile
 
-    private func kill(_ command: DatasetCommand) {
-        guard command.process.isAlive, self.complete == nil else { return }
+    func kill(_ command: DatasetCommand) {
+        guard command.process.isAlive, self.complete == nil || self.retry != nil else { return }
         self.trace.add("world", "process \(command.process.number) is killed")
         self.kills += 1
         command.process.kill()
@@ -263,6 +286,7 @@ final class DatasetLife: WorldLife {
     }
 
     private func fault(_ call: DiskCall) -> DiskFault {
+        if call.name.hasPrefix("rename"), self.complete == nil { self.hands.naming(at: self.scheduler.now) }
         guard let command, command.process.number == call.process, command.process.isAlive, self.mayFail,
             self.complete == nil
         else { return .none }
@@ -280,7 +304,8 @@ final class DatasetLife: WorldLife {
     private func delivered(_ count: Int, to process: Int) {
         guard let command, command.process.number == process else { return }
         command.received += Int64(count)
-        guard self.runs <= self.planned.count, case .bytes(let most) = self.planned[self.runs - 1].kill,
+        guard self.retry == nil, self.runs <= self.planned.count,
+            case .bytes(let most) = self.planned[self.runs - 1].kill,
             command.received >= most
         else { return }
         self.kill(command)

@@ -122,13 +122,20 @@ extension UploadLife {
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) {
             guard resource.isComplete, !resource.bytes.isEmpty, !self.source.has(resource.bytes) else { continue }
             // All content may have been sent when the change is noticed: the user is told that the copy may be a mixture.
-            if self.hasReportedChange { continue }
+            // The server's copy is deleted then, if that is possible.
+            if self.hasReportedChange, resource.isSingle || self.mayKeepChanged { continue }
             // Or when the user cancels, to continue later: the server's data stays.
             if case .cancelled? = self.ending { continue }
             // Or when the user pauses, and the source is removed before it is looked at again.
             if !self.pauses.isEmpty, self.source.wasRemoved { continue }
             self.result.fail("the server holds a mixture of versions at \(path)")
         }
+    }
+
+    /// Whether something may have prevented the deletion of an upload whose source has changed.
+    private var mayKeepChanged: Bool {
+        self.kills > 0 || !self.site.used.isEmpty || !self.network.outages.isEmpty || self.network.shortageOneIn > 0
+            || self.network.staleOneIn > 0 || self.faults.hasFaults || !self.pauses.isEmpty || self.hasLostJournal
     }
 
     /// Judges repetitions: a request with an effect is performed once.
