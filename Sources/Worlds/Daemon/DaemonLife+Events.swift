@@ -115,6 +115,7 @@ extension DaemonLife {
         self.heard.owed = owed
         for (id, since) in owed where self.scheduler.now - since > Self.eventDelay {
             self.fail("the end of transfer \(self.ledger.number(id)) is not reported")
+            self.heard.owed[id] = nil
         }
     }
 

@@ -166,7 +166,9 @@ extension DaemonLife {
         } then: { [unowned self] result in
             guard case .success(let records) = result else { return self.fail("the last list is refused") }
             self.finalRecords = records
-            if self.heard.ended.contains(where: { $0.value != .removed }), !self.heard.isDrained { self.fail("it is not said that nothing runs") }
+            if self.heard.ended.contains(where: { $0.value != .removed }), !self.heard.isDrained {
+                self.fail("it is not said that nothing runs")
+            }
             for state in TransferRecord.State.allCases {
                 let (listed, counted) = (records.count { $0.state == state }, core.counts.number(of: state))
                 if listed != counted {

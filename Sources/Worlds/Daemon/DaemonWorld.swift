@@ -152,6 +152,7 @@ final class DaemonLife {
     }
 
     func fail(_ text: String) {
+        guard !self.result.broken.contains(text) else { return }
         self.trace.add("judge", text)
         self.result.fail(text)
     }

@@ -186,45 +186,6 @@ struct QueueMachineTests {
         #expect(staged == [5, 2, 3, 4])
     }
 
-    @Test("A transfer added to the front during a read of the store precedes what the read finds")
-    func addedToFrontDuringRead() throws {
-        let stage = Stage(waiting: 2)
-        let claim = try #require(stage.claim())
-        stage.count(3)
-        stage.machine.added(nil, priority: 0, mayPrecede: true)
-        let first = stage.answer(claim, [1, 2])
-        #expect(first == [1, 2])
-        let again = try #require(stage.claim())
-        #expect(again.replacesStaged)
-        let staged = stage.answer(again, [3, 1, 2])
-        #expect(staged == [3, 1, 2])
-    }
-
-    @Test("A greater priority added during a read of the store precedes what the read finds; the same one does not")
-    func priorityAddedDuringRead() throws {
-        for (priority, replaces) in [(1, true), (0, false)] {
-            let stage = Stage(waiting: 2)
-            let claim = try #require(stage.claim())
-            stage.count(3)
-            stage.machine.added(nil, priority: priority, mayPrecede: false)
-            _ = stage.answer(claim, [1, 2])
-            #expect(stage.claim()?.replacesStaged == replaces)
-        }
-    }
-
-    @Test("A transfer that changes before it is staged keeps its turn")
-    func changedBeforeStaging() throws {
-        let stage = Stage(waiting: 3)
-        let claim = try #require(stage.claim())
-        stage.machine.claimed(nil, claim, [1, 2, 3].map { QueueMachine.Claimed(id: $0, host: 1) })
-        stage.machine.changed(nil, 1)
-        #expect(stage.staged() == [2, 3])
-        let again = try #require(stage.claim())
-        #expect(again.replacesStaged)
-        let staged = stage.answer(again, [1, 2, 3])
-        #expect(staged == [1, 2, 3])
-    }
-
     @Test("A paused one that begins before its withdrawal is performed is cancelled", arguments: [true, false])
     func begunBeforeWithdrawal(_ isStart: Bool) throws {
         let stage = Stage(waiting: 1)
