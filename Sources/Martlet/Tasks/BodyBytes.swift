@@ -13,7 +13,8 @@ extension TransferSession {
     /// - Returns: The bytes as they were sent, and the response. Compressed ones are not decompressed; Martlet asks for none.
     /// - Throws: ``TransferError``, with `httpStatus` for a status other than success, unless the request accepts any;
     ///   `CancellationError`. The sequence throws them, too.
-    public func bytes(from request: some RequestConvertible) async throws -> (bytes: Bytes, response: TransferResponse) {
+    public func bytes(from request: some RequestConvertible) async throws -> (bytes: Bytes, response: TransferResponse)
+    {
         let made = try request.transferRequest()
         let task = try self.dataTask(for: made, maximumBytes: .max, collectsBody: false)
         let bytes = Bytes(task, task.events)

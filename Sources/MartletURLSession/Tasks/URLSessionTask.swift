@@ -104,7 +104,8 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         self.work = .adopted
         self.sink = .delegate
         var request = URL(string: transfer.request.url.withoutUserInfo).map { URLRequest(url: $0) }
-        request?.httpMethod = transfer is UploadTask && transfer.request.method == "GET" ? "PUT" : transfer.request.method
+        let method = transfer.request.method
+        request?.httpMethod = transfer is UploadTask && method == "GET" ? "PUT" : method
         self.originalRequest = request
         let kept = KeptInfo(transfer.persistentInfo)
         self.taskIdentifier = kept?.number ?? transfer.id

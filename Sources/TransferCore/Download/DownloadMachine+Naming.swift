@@ -235,28 +235,6 @@ extension DownloadMachine {
     /// The number of bytes compared before a file without a journal is continued.
     static var existingOverlap: Int64 { 256 << 10 }
 
-    /// Finishes without fetching: the file already exists.
-    mutating func skip(
-        size: Int64,
-        verified: Bool = false,
-        isUnchanged: Bool = false,
-        isUnexamined: Bool = false,
-        _ now: Int64
-    ) {
-        var completion = TransferCompletion(
-            path: self.name.path,
-            bytes: size,
-            received: 0,
-            duration: .nanoseconds(now - self.startedAt),
-            skipped: true
-        )
-        completion.verified = verified
-        completion.isUnexamined = isUnexamined
-        completion.unchanged = isUnchanged || verified && self.name.rule == .update
-        if verified { completion.consistency = .digest }
-        self.end(.finished(completion))
-    }
-
     // MARK: Resuming a partial file
 
     mutating func openPartial(isForeign: Bool, claiming: Bool = false) {

@@ -225,4 +225,26 @@ extension DownloadMachine {
             self.commit(now)
         }
     }
+
+    /// Finishes without fetching: the file already exists.
+    mutating func skip(
+        size: Int64,
+        verified: Bool = false,
+        isUnchanged: Bool = false,
+        isUnexamined: Bool = false,
+        _ now: Int64
+    ) {
+        var completion = TransferCompletion(
+            path: self.name.path,
+            bytes: size,
+            received: 0,
+            duration: .nanoseconds(now - self.startedAt),
+            skipped: true
+        )
+        completion.verified = verified
+        completion.isUnexamined = isUnexamined
+        completion.unchanged = isUnchanged || verified && self.name.rule == .update
+        if verified { completion.consistency = .digest }
+        self.end(.finished(completion))
+    }
 }

@@ -39,7 +39,10 @@ struct MachineClock {
     /// Sets the clock of a world, now and later.
     func start(_ scheduler: Scheduler, _ trace: Trace) {
         for step in self.steps {
-            if step.time == 0 { scheduler.setClock(forward: step.change); continue }
+            guard step.time > 0 else {
+                scheduler.setClock(forward: step.change)
+                continue
+            }
             scheduler.schedule(after: step.time) {
                 trace.add("world", "the clock of the machine is set by \(step.change / 1_000_000_000) s")
                 scheduler.setClock(forward: step.change)

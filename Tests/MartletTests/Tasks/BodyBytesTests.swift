@@ -46,12 +46,15 @@ struct BodyBytesTests {
     func errors() async throws {
         let server = try await ScriptedServer.start { request in
             guard request.path == "/cut" else { return .response(404, text: "missing") }
-            return Reply([.head(Reply.headBytes(200, [("Content-Length", "100")])), .bytes(Array("a\nb\n".utf8)), .close])
+            let head = Reply.headBytes(200, [("Content-Length", "100")])
+            return Reply([.head(head), .bytes(Array("a\nb\n".utf8)), .close])
         }
         var configuration = SessionConfiguration.ephemeral
         configuration.retries = .none
         let session = try TransferSession(configuration: configuration)
-        let missing = await #expect(throws: TransferError.self) { try await session.bytes(from: server.text("missing")) }
+        let missing = await #expect(throws: TransferError.self) {
+            try await session.bytes(from: server.text("missing"))
+        }
         #expect(missing?.code == .httpStatus)
         var any = try TransferRequest(server.text("missing"))
         any.acceptsAnyStatus = true
