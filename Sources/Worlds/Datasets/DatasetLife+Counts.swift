@@ -67,8 +67,10 @@ extension DatasetLife {
         // A file that exists is asked about: one that an earlier run has finished and not reported, or that of another row
         // with the same URL where no attribute says so.
         let mayExist = !self.writesShards && (self.runs > 1 || !self.knowsFiles)
-        // Each fault leads to one more attempt at most, which is redirected again if the item was moved.
-        let mostRequests = requests + 2 * traffic.faults
+        // Each fault leads to one more attempt at most, which is redirected again if the item was moved. If the item has
+        // changed meanwhile, the whole of the new version is refused, and a part requested whose beginning is compared.
+        let mayChange = self.site.items.contains { $0.contents.count > 1 }
+        let mostRequests = requests + (mayChange ? 4 : 2) * traffic.faults
         if traffic.requests > mostRequests, !mayExist {
             self.result.fail("process \(process) has sent \(traffic.requests) requests; \(mostRequests) are allowed")
         }
