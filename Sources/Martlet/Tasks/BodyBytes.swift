@@ -123,7 +123,7 @@ extension TransferSession {
                         case .finished, .response, .resumed, .progress, .sent, .waiting: break
                         }
                     }
-                    // The events also end if they are no longer waited for.
+                    // The events also end when their reader stops waiting.
                     try Task.checkCancellation()
                     return nil
                 }

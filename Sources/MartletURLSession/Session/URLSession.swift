@@ -97,7 +97,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Martlet's session for a task.
     ///
-    /// - Throws: `URLError` with `dataNotAllowed` for a background transfer with a rule of its own about networks.
+    /// - Throws: `URLError` with `dataNotAllowed` for a background transfer whose request has another rule about networks.
     func transfers(for work: TaskWork, _ request: URLRequest?) throws -> TransferSession {
         let allowsExpensive = self.settings.allowsExpensive
         let isCheap = allowsExpensive && !(request?.allowsCellularAccess ?? true)
@@ -261,13 +261,13 @@ open class URLSession: NSObject, @unchecked Sendable {
         self.made(URLSessionDownloadTask(self, request, .download, .delegate))
     }
 
-    /// Creates a download task for a URL that passes its file to a handler; afterwards the file is deleted.
+    /// Creates a download task for a URL that passes its file to a handler; then the file is deleted.
     open func downloadTask(
         with url: URL,
         completionHandler: @escaping URLSessionFileHandler
     ) -> URLSessionDownloadTask { self.downloadTask(with: URLRequest(url: url), completionHandler: completionHandler) }
 
-    /// Creates a download task for a request that passes its file to a handler; afterwards the file is deleted.
+    /// Creates a download task for a request that passes its file to a handler; then the file is deleted.
     open func downloadTask(
         with request: URLRequest,
         completionHandler: @escaping URLSessionFileHandler
@@ -277,7 +277,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
     /// Creates a download task that continues another one.
     ///
-    /// The task fails if these are not resume data. A file that has changed on the server meanwhile is fetched anew.
+    /// The task fails if these are not resume data. A file that has changed on the server meanwhile is fetched again as a whole.
     ///
     /// - Parameter resumeData: What ``URLSessionDownloadTask/cancel(byProducingResumeData:)`` or an error's
     ///   `NSURLSessionDownloadTaskResumeData` has, also of an earlier run of the program.

@@ -168,7 +168,7 @@ struct Pieces {
             default: break
             }
         }
-        // The sequence also ends if it is no longer waited for.
+        // The sequence also ends when its reader stops waiting.
         try Task.checkCancellation()
         return nil
     }

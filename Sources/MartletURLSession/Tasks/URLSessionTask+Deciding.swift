@@ -28,7 +28,7 @@ extension URLSessionTask {
     ) {
         let isReplaced = self.facts.withLock { $0.instead != nil }
         guard !isReplaced, self.isCurrent(transfer), let known = response.urlResponse else { return decide(.allow) }
-        // A redirect that is not followed, because there were too many, is a failure and no response.
+        // One redirect too many is a failure, and not a response.
         let isRedirect =
             [301, 302, 303, 307, 308].contains(response.status) && response.headers.contains("Location")
         guard !isRedirect || self.facts.withLock({ $0.refusesRedirect }) else { return decide(.allow) }

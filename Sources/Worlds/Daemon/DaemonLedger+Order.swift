@@ -66,7 +66,7 @@ extension DaemonLedger {
     /// - Parameters:
     ///   - id: The transfer that has started.
     ///   - started: The transfers that have started before, and have not been stopped since.
-    /// - Returns: The transfer; `nil` if there is none, or that is not certain.
+    /// - Returns: The transfer; `nil` if there is none, or it is uncertain.
     func preceding(_ id: GID, except started: Set<GID>) -> GID? {
         guard self.lines.count == 1, let here = self.lines[0].firstIndex(of: id),
             let priority = self.certainPriority(id)

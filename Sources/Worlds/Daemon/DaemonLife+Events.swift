@@ -2,7 +2,7 @@
 import Control
 import Daemon
 
-/// What the events of one process have said.
+/// The facts that the events of one process have reported.
 struct DaemonHeard {
     /// The transfers that have started and have neither ended nor been stopped since.
     var started: Set<GID> = []

@@ -137,7 +137,7 @@ extension DaemonLife {
         }
     }
 
-    /// Whether the user lets the schedule end by itself: it allows transfers soon, and some wait.
+    /// Whether the user waits for the schedule: it allows transfers soon, and some wait.
     private var waitsForSchedule: Bool {
         guard self.terms.waitsForSchedule, self.scheduler.now - self.phaseBegan < Self.patience / 2,
             self.ledger.schedule.count == 1, let schedule = self.ledger.schedule.first,
@@ -146,7 +146,7 @@ extension DaemonLife {
         return self.schedules.opens(schedule, within: 40, after: self.scheduler.now)
     }
 
-    /// Where the schedule allows transfers, and nothing else holds them, one runs.
+    /// One runs if the schedule allows transfers and nothing else holds them.
     private func judgeIdle(_ daemon: WorldDaemon) {
         defer { self.awaitLater(daemon) }
         let span = max(0, self.scheduler.now - 5_000_000_000)...self.scheduler.now
@@ -221,7 +221,7 @@ extension DaemonLife {
         guard let id = self.ledger.ids.first(where: { self.ledger.entries[$0]?.path == "/\(stem).bin" }),
             let entry = self.ledger.entries[id]
         else { return ", which belongs to no transfer" }
-        // What could not be deleted stays.
+        // A file that could not be deleted stays.
         if self.faults.hasFileTrouble { return nil }
         // Nothing of a file that has just begun is durable: its partial file is then taken for another program's.
         if self.exposed.contains(entry.path) {

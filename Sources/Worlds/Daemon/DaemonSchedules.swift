@@ -3,7 +3,7 @@ import Daemon
 
 /// The schedules that the queue had, and what they allow by the clock of the machine.
 ///
-/// A rule of its own, independent of the daemon's.
+/// This rule is independent of the daemon's.
 struct DaemonSchedules {
     /// The clock of the machine.
     var clock: [MachineClock.Step] = []

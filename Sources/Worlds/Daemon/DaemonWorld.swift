@@ -69,7 +69,7 @@ final class DaemonLife {
     var unknown: Set<String> = []
     /// The schedules that the queue had.
     var schedules = DaemonSchedules()
-    /// What the events of the current process have said.
+    /// The facts that the events of the current process have reported.
     var heard = DaemonHeard()
     /// Whether the power was lost.
     var hasLostPower = false

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferTesting
 
-/// The files of others next to a dataset, and what somebody deletes of it.
+/// The files of others next to a dataset, and the user's deletions in it.
 final class DatasetHands {
-    /// A file of the dataset that somebody deletes.
+    /// A file of the dataset that the user deletes.
     enum Victim: String {
         case shard = "a shard"
         case shardPart = "the shard that is being written"
@@ -14,7 +14,7 @@ final class DatasetHands {
 
     /// The files of others, which must stay as they are.
     let foreign: [String: [UInt8]]
-    /// What was deleted.
+    /// The deleted files.
     private(set) var met: Set<Victim> = []
     /// The paths of the deleted shards and files.
     private(set) var removed: Set<String> = []
@@ -42,7 +42,7 @@ final class DatasetHands {
         for _ in 0..<2 {
             let time = Int64(recipe.draw(0...4000)) * 1_000_000
             let victim = recipe.pick(victims)
-            let text = "after \(time / 1_000_000) ms somebody deletes \(victim.rawValue)"
+            let text = "after \(time / 1_000_000) ms the user deletes \(victim.rawValue)"
             if recipe.has(oneIn: 12, text) { self.removals.append((time, victim)) }
         }
     }
@@ -82,7 +82,7 @@ final class DatasetHands {
             case .temporary: []
             }
         guard let path = paths.randomElement(using: &generator) else { return }
-        self.trace.add("world", "somebody deletes \(path)")
+        self.trace.add("world", "the user deletes \(path)")
         self.disk.remove(path)
         self.met.insert(victim)
         self.removed.insert(path)
@@ -93,7 +93,7 @@ final class DatasetHands {
         guard let place = self.removals.firstIndex(where: { $0.victim == .temporary && $0.time <= now }) else { return }
         for directory in ["/out", "/out/shards"] {
             for name in self.disk.names(inDirectory: directory) where name.hasPrefix(".martlet-") && name.count == 17 {
-                self.trace.add("world", "somebody deletes \(directory)/\(name)")
+                self.trace.add("world", "the user deletes \(directory)/\(name)")
                 self.disk.remove("\(directory)/\(name)")
                 self.met.insert(.temporary)
                 if self.removals.indices.contains(place) { self.removals.remove(at: place) }

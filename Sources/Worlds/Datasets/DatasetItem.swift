@@ -60,7 +60,7 @@ struct DatasetItem {
         self.changes = []
         guard changes else { return }
         for _ in 0..<recipe.draw(0...2) {
-            // Of the same length, mostly: otherwise the length tells the versions apart.
+            // Of the same length, mostly: otherwise the length distinguishes the versions.
             let length = recipe.draw(0...3) == 0 ? recipe.draw(1...largest) : size
             self.contents.append(SimulatedContent(SimulatedContent.random(length, using: &recipe.random)))
             let (count, run) = (recipe.draw(1...4), recipe.draw(2...4))

@@ -25,7 +25,7 @@ extension DatasetLife {
             judge("failed with \(code)", summary.failed[code] ?? 0, counts[code] ?? 0, isExact: isExact)
         }
         judge("failed before", summary.failedBefore, failed(self.before.counts()).values.reduce(0, +), isExact: true)
-        // Of a table that was not read to its end, rows may not have been seen.
+        // Rows after the place at which the reading of a table ended are unknown.
         let isWhole = !summary.isTableIncomplete && isExact && !wasStopped
         let reported = Int64(self.before.lines.count)
         if isWhole || summary.reportedBefore > reported {
@@ -36,11 +36,11 @@ extension DatasetLife {
             judge("read", summary.rows, rows, isExact: true)
         }
         if isExact, summary.stored != 0 {
-            self.result.fail("a run has ended with \(summary.stored) rows in a shard that is not closed")
+            self.result.fail("a run has ended with \(summary.stored) rows in an open shard")
         }
     }
 
-    /// Whether a finished file is known to be that of a response: it has the record of its version, and the server tells
+    /// Whether a finished file is known to be that of a response: it has the record of its version, and the server keeps
     /// versions apart.
     var knowsFiles: Bool {
         self.disk.features.attributes

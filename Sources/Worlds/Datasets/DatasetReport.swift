@@ -5,7 +5,7 @@ import TransferCore
 struct DatasetReport {
     /// The lines by the numbers of their rows.
     private(set) var lines: [Int64: JSON] = [:]
-    /// What is wrong with the file, in sentences.
+    /// The faults of the file, in sentences.
     private(set) var problems: [String] = []
 
     /// Reads a report.

@@ -24,7 +24,7 @@ final class DatasetSite: SimulatedServer {
         var bytes: Int64 = 0
         /// The number of responses that lead to another attempt.
         var faults = 0
-        /// The bytes of the bodies that were not sent to their end.
+        /// The bytes of bodies that were cut.
         var lost: Int64 = 0
     }
 
@@ -37,7 +37,7 @@ final class DatasetSite: SimulatedServer {
     private(set) var requests = 0
     /// The number of responses with a part of an item.
     private(set) var ranges = 0
-    /// What each process has requested and received, by its number.
+    /// The requests and received bytes of each process, by its number.
     private(set) var traffic: [Int: Traffic] = [:]
     /// The requests whose bodies are not sent to their end.
     private var incomplete: Set<Int> = []

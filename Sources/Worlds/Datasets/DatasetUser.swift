@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Datasets
 
-/// What the user of a dataset world does.
+/// The actions of the user of a dataset world.
 struct DatasetUser {
     /// Another run at the same time.
     enum Twin: String {

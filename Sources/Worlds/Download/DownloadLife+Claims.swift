@@ -33,7 +33,8 @@ extension DownloadLife {
     /// Judges the number of requests that a host answers at once.
     func judgeLimits(_ request: ServerRequest) {
         // The requests of a process that was killed end when the server finds out; a limit that is lowered ends none.
-        guard self.killed == 0, self.twin == nil, self.actions.isEmpty else { return }
+        // After an outage, a host is probed and others continue.
+        guard self.killed == 0, self.twin == nil, self.actions.isEmpty, self.network.outages.isEmpty else { return }
         let active = self.network.others(of: request.url.host)
         if let limit = self.wishes.configuration.connectionsPerHost, active > limit {
             self.result.fail("\(request.url.host) answers \(active) requests at once, and the limit is \(limit)")

@@ -49,7 +49,6 @@ final class DownloadLife: WorldLife {
     var durable: [String: [UInt8]] = [:]
     /// The cancelled jobs whose partial files were to be deleted.
     var deletable: Set<Int> = []
-
     var command: Command?
     var twin: Command?
     var runs = 0

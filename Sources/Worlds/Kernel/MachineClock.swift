@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How wrong the clock of a world's machine is, and when somebody sets it.
+/// The error of the clock of a world's machine, and the times at which it is set.
 ///
 /// Only the machine has this clock: its processes and its file system. Servers have the true time, and timers count the
 /// time that passes, whatever the clock shows.

@@ -52,7 +52,7 @@ struct UploadTerms {
     var kills: [(kill: Kill, losesPower: Bool)] = []
     /// When a second process uploads the same file, in nanoseconds; `nil` if none does.
     var twinDelay: Int64?
-    /// When somebody deletes the journal or damages it, in nanoseconds; `nil` if nobody does.
+    /// When the journal is deleted or damaged by another program, in nanoseconds; `nil` for never.
     var journalLoss: (time: Int64, isDamage: Bool)?
 
     init(_ recipe: inout Recipe, _ model: inout ReceiverModel, length: Int) {
@@ -82,7 +82,7 @@ struct UploadTerms {
         }
         let loss = Int64(recipe.draw(0...3000)) * 1_000_000
         let isDamage = recipe.draw(0...2) == 0
-        let text = "after \(loss / 1_000_000) ms somebody \(isDamage ? "damages" : "deletes") the journal"
+        let text = "after \(loss / 1_000_000) ms another program \(isDamage ? "damages" : "deletes") the journal"
         if recipe.has(oneIn: 12, text) { self.journalLoss = (loss, isDamage) }
     }
 

@@ -37,7 +37,7 @@ final class UploadLife: WorldLife {
     var twin: UploadCommand?
     /// Whether there was a second process.
     var hadTwin = false
-    /// Whether somebody has deleted the journal, or damaged it.
+    /// Whether another program has deleted the journal, or damaged it.
     var hasLostJournal = false
     var runs = 0
     var kills = 0
