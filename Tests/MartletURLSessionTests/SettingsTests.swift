@@ -218,4 +218,82 @@ struct SettingsTests {
             break
         }
     }
+
+    @Test("the delegate of a task is the one that learns of its creation, before the task can be resumed")
+    func creation() async throws {
+        final class Delegate: NSObject, URLSessionTaskDelegate, Sendable {
+            let created = Mutex<[Int]>([])
+
+            func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+                task.taskDescription = "known"
+                self.created.withLock { $0.append(task.taskIdentifier) }
+            }
+        }
+        let server = try await ScriptedServer.start { _ in .response(200, text: "fine") }
+        let (delegate, own) = (Delegate(), Delegate())
+        let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+        let url = try Self.url(server, "a")
+        let task = session.dataTask(with: url)
+        #expect(task.taskDescription == "known")
+        _ = try await session.data(from: url, delegate: own)
+        _ = try await session.bytes(from: url, delegate: own)
+        #expect(delegate.created.withLock { $0 } == [task.taskIdentifier])
+        #expect(own.created.withLock { $0.count } == 2)
+        task.cancel()
+    }
+
+    @Test("a task that is suspended before Foundation makes its request does not start until it is resumed")
+    func suspendedFallback() async throws {
+        final class Stub: URLProtocol {
+            static let isAllowed = Mutex(false)
+            static let early = Mutex(0)
+
+            override class func canInit(with request: URLRequest) -> Bool { true }
+            override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+            override func startLoading() {
+                if !Self.isAllowed.withLock({ $0 }) { Self.early.withLock { $0 += 1 } }
+                guard let url = self.request.url,
+                    let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+                else { return }
+                self.client?.urlProtocol(self, didReceive: head, cacheStoragePolicy: .notAllowed)
+                self.client?.urlProtocolDidFinishLoading(self)
+            }
+            override func stopLoading() {}
+        }
+        final class Delegate: NSObject, URLSessionTaskDelegate, Sendable {
+            let began = AsyncStream<Void>.makeStream()
+            let ended = AsyncStream<(any Error)?>.makeStream()
+
+            func urlSession(
+                _ session: URLSession,
+                task: URLSessionTask,
+                willBeginDelayedRequest request: URLRequest,
+                completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+            ) {
+                task.suspend()
+                completionHandler(.continueLoading, nil)
+                self.began.continuation.yield()
+            }
+
+            func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+                self.ended.continuation.yield(error)
+            }
+        }
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [Stub.self]
+        let delegate = Delegate()
+        let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+        let task = session.dataTask(with: try #require(URL(string: "http://stub.example/")))
+        task.earliestBeginDate = Date(timeIntervalSinceNow: 0.05)
+        task.resume()
+        for await _ in delegate.began.stream { break }
+        #expect(task.state == .suspended)
+        Stub.isAllowed.withLock { $0 = true }
+        task.resume()
+        for await error in delegate.ended.stream {
+            #expect(error == nil)
+            break
+        }
+        #expect(Stub.early.withLock { $0 } == 0)
+    }
 }

@@ -91,6 +91,22 @@ extension Behaviour {
                 try context.check(configuration.urlCredentialStorage == nil, "urlCredentialStorage is not nil")
                 try context.check(configuration.urlCache == nil, "urlCache is not nil")
             },
+            Behaviour("proxyDictionary", .apple("URLSessionConfiguration.connectionProxyDictionary")) { context in
+                let proxy = try await context.serve { .response(200, text: "for \($0.target)") }
+                let session = context.session {
+                    $0.connectionProxyDictionary = [
+                        "HTTPEnable": true, "HTTPProxy": "127.0.0.1", "HTTPPort": proxy.server.port,
+                        "ExceptionsList": ["127.0.0.1"],
+                    ]
+                }
+                let url = try context.unwrap(URL(string: "http://files.invalid/a"), "URL")
+                let proxied = try await session.outcome(of: URLRequest(url: url))
+                try context.succeeded(proxied)
+                try context.equal(proxied.text, "for http://files.invalid/a", "the response of the proxy")
+                let direct = try await session.outcome(of: try proxy.request("b"))
+                try context.succeeded(direct)
+                try context.equal(direct.text, "for /b", "the response to an exception")
+            },
             Behaviour("configurationIsCopied", .apple("URLSession.configuration")) { context in
                 // The session has a copy, and returns one: later changes have no effect on it.
                 let server = try await context.serve()

@@ -40,6 +40,7 @@ final class FoundationFallback: Sendable {
         configuration.requestCachePolicy = self.settings.requestCachePolicy
         configuration.httpMaximumConnectionsPerHost = self.settings.httpMaximumConnectionsPerHost
         configuration.allowsCellularAccess = self.settings.allowsExpensive
+        configuration.connectionProxyDictionary = self.settings.connectionProxyDictionary
         configuration.urlCache = nil
         return FoundationSession(configuration: configuration)
     }
@@ -50,14 +51,14 @@ final class FoundationFallback: Sendable {
         return self.protocols.contains { $0.canInit(with: request) }
     }
 
-    /// Makes a request.
+    /// Creates the task of a request.
     ///
     /// - Parameters:
     ///   - request: The request.
     ///   - content: The content to send, if the request has none.
     ///   - ended: Receives the result.
-    /// - Returns: Foundation's task, which was resumed.
-    func begin(
+    /// - Returns: Foundation's task, which is suspended.
+    func task(
         _ request: URLRequest,
         content: Data?,
         _ ended: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -69,8 +70,6 @@ final class FoundationFallback: Sendable {
             session = known
             return known
         }
-        let task = session.dataTask(with: request, completionHandler: ended)
-        task.resume()
-        return task
+        return session.dataTask(with: request, completionHandler: ended)
     }
 }

@@ -39,7 +39,7 @@ extension URLSessionDelegate {
 
 /// A delegate for tasks of every kind.
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
-    /// A task was created.
+    /// A task was created; called before the function that creates it returns, not on the delegate's queue.
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask)
 
     /// A task with an ``URLSessionTask/earliestBeginDate`` is about to begin.

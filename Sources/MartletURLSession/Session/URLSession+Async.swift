@@ -55,8 +55,8 @@ extension URLSession {
         for request: URLRequest,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
-        try await self.file(delegate) {
-            self.made(URLSessionDownloadTask(self, request, .download, .file($0, keepsFile: true)))
+        try await self.result {
+            self.made(URLSessionDownloadTask(self, request, .download, .file($0, keepsFile: true)), delegate)
         }
     }
 
@@ -71,23 +71,17 @@ extension URLSession {
         resumeFrom resumeData: Data,
         delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (URL, URLResponse) {
-        try await self.file(delegate) { self.resumed(resumeData, .file($0, keepsFile: true)) }
+        try await self.result { self.resumed(resumeData, .file($0, keepsFile: true), delegate) }
     }
 
     private func body(
         _ delegate: (any URLSessionTaskDelegate)?,
         _ make: (@escaping URLSessionDataHandler) -> URLSessionDataTask
     ) async throws -> (Data, URLResponse) {
-        try await self.result(delegate) { handler in self.made(make { handler($0, $1, $2) }) }
+        try await self.result { handler in self.made(make { handler($0, $1, $2) }, delegate) }
     }
 
-    private func file(
-        _ delegate: (any URLSessionTaskDelegate)?,
-        _ make: (@escaping URLSessionFileHandler) -> URLSessionDownloadTask
-    ) async throws -> (URL, URLResponse) { try await self.result(delegate, make) }
-
     private func result<Content: Sendable>(
-        _ delegate: (any URLSessionTaskDelegate)?,
         _ make: (@escaping @Sendable (Content?, URLResponse?, (any Error)?) -> Void) -> URLSessionTask
     ) async throws -> (Content, URLResponse) {
         try Task.checkCancellation()
@@ -100,7 +94,6 @@ extension URLSession {
             }
             ended.finish()
         }
-        task.delegate = delegate
         task.resume()
         return try await withTaskCancellationHandler {
             // A cancelled loop would end before the task has ended.

@@ -64,16 +64,25 @@ extension URLSession {
         }
     }
 
-    func resumed(_ data: Data, _ sink: TaskSink) -> URLSessionDownloadTask {
+    func resumed(
+        _ data: Data,
+        _ sink: TaskSink,
+        _ own: (any URLSessionTaskDelegate)? = nil
+    ) -> URLSessionDownloadTask {
         let decoded = try? ResumeData(data)
         let request = decoded.flatMap { URL(string: $0.url) }.map { URLRequest(url: $0) }
-        return self.made(URLSessionDownloadTask(self, request, .resumed(decoded), sink))
+        return self.made(URLSessionDownloadTask(self, request, .resumed(decoded), sink), own)
     }
 
-    func made<Made: URLSessionTask>(_ task: Made) -> Made {
-        if let delegate = self.delegate as? any URLSessionTaskDelegate {
-            self.delegateQueue.addOperation { delegate.urlSession(self, didCreateTask: task) }
-        }
+    /// Notifies the delegate of a new task, before the function that creates it returns.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - own: The task's own delegate.
+    /// - Returns: The task.
+    func made<Made: URLSessionTask>(_ task: Made, _ own: (any URLSessionTaskDelegate)? = nil) -> Made {
+        if let own { task.delegate = own }
+        task.taskDelegate?.urlSession(self, didCreateTask: task)
         return task
     }
 }

@@ -94,6 +94,13 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
     /// Classes of `URLProtocol.registerClass(_:)` are asked only if they are in this list, too.
     public var protocolClasses: [AnyClass]? = []
 
+    /// The proxies, by the values of CFNetwork's keys; `nil` uses those of the environment, an empty dictionary none.
+    ///
+    /// `HTTPEnable`, `HTTPProxy` and `HTTPPort` are for `http` URLs, `HTTPSEnable`, `HTTPSProxy` and `HTTPSPort` for `https` ones;
+    /// `ExceptionsList` has the hosts without a proxy, `kCFProxyUsernameKey` and `kCFProxyPasswordKey` the credentials.
+    /// Tasks fail with the reason if it has an unknown key, or asks for SOCKS or for a script.
+    public var connectionProxyDictionary: [AnyHashable: Any]?
+
     /// The kind of traffic; without effect on Linux.
     public var networkServiceType = URLRequest.NetworkServiceType.default
 
@@ -130,6 +137,7 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
         other.urlCredentialStorage = self.urlCredentialStorage
         other.urlCache = self.urlCache
         other.protocolClasses = self.protocolClasses
+        other.connectionProxyDictionary = self.connectionProxyDictionary
         other.networkServiceType = self.networkServiceType
         other.adjust = self.adjust
         return other
@@ -166,7 +174,12 @@ public final class URLSessionConfiguration: NSObject, NSCopying, @unchecked Send
         // storage has when it begins.
         made.cookies = identifier == nil || storage == nil ? nil : CookieStorage()
         if self.httpCookieAcceptPolicy == .never { made.cookieAcceptance = .never }
+        if let proxies = self.connectionProxyDictionary {
+            made.proxy = .custom(try ProxyDictionary(proxies).settings())
+        }
         try self.adjust?(&made)
+        // The rule of a request, which the program cannot change for all.
+        if !allowsExpensive { made.allowsExpensiveNetwork = false }
         return made
     }
 

@@ -23,8 +23,7 @@ extension URLSession {
     ) async throws -> (AsyncBytes, URLResponse) {
         try Task.checkCancellation()
         let source = BytesSource()
-        let task = self.made(URLSessionDataTask(self, request, .data, .bytes(source)))
-        task.delegate = delegate
+        let task = self.made(URLSessionDataTask(self, request, .data, .bytes(source)), delegate)
         task.resume()
         let (content, response) = try await withTaskCancellationHandler {
             try await source.content

@@ -116,15 +116,20 @@ extension URLSessionTask {
         case .upload(.stream), .data, .download, .resumed, .adopted: content = nil
         }
         self.facts.withLock { $0.transactions.append(TransactionRecord(request: request, start: Date())) }
-        let task = self.session.fallback.begin(request, content: content) { data, response, error in
+        let task = self.session.fallback.task(request, content: content) { data, response, error in
             if let response, error == nil { return self.answer(response, data ?? Data(), isCached: false) }
             self.fail(error ?? URLError(.unknown))
         }
-        let isCancelled = self.facts.withLock { facts in
+        let state = self.facts.withLock { facts in
             facts.fallback = task
-            return facts.life.state == .canceling
+            return facts.life.state
         }
-        if isCancelled { task.cancel() }
+        // Foundation counts suspensions, too: those from now on are added to this beginning, in any order.
+        switch state {
+        case .running: task.resume()
+        case .suspended: break
+        case .canceling, .completed: task.cancel()
+        }
     }
 
     /// Ends the task with an error that precedes its transfer.

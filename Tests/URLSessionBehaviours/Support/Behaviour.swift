@@ -52,12 +52,15 @@ extension Behaviour.Source: CustomStringConvertible {
         }
     }
 
-    /// The kind and the function or page.
-    public var description: String {
+    /// The function or the page.
+    public var reference: String {
         switch self {
-        case .corelibs(let reference), .apple(let reference): "\(self.kind): \(reference)"
+        case .corelibs(let reference), .apple(let reference): reference
         }
     }
+
+    /// The kind and the function or page.
+    public var description: String { "\(self.kind): \(self.reference)" }
 }
 
 /// A difference between a session's behaviour and the description.

@@ -9,14 +9,16 @@ public enum BehaviourCommand {
     /// Runs the command of some arguments, and ends the process: with 0 if the case passed, 1 if it failed, 2 for
     /// unknown arguments.
     ///
-    ///     --list                    Prints the names and sources, separated by tabs.
+    ///     --list                    Prints the names, the kinds of sources and the sources, separated by tabs.
     ///     --run NAME                Runs one case.
     ///
     /// - Parameter arguments: The arguments without the program's name.
     public static func run(_ arguments: [String]) async -> Never {
         switch (arguments.first, arguments.dropFirst().first) {
         case ("--list", nil):
-            for behaviour in Behaviour.all { print("\(behaviour.name)\t\(behaviour.source.kind)") }
+            for behaviour in Behaviour.all {
+                print("\(behaviour.name)\t\(behaviour.source.kind)\t\(behaviour.source.reference)")
+            }
             self.exit(0)
         case ("--run", let name?):
             guard let behaviour = Behaviour.all.first(where: { $0.name == name }) else { break }
