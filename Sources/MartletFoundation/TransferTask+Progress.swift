@@ -3,6 +3,12 @@ public import Foundation
 public import Martlet
 
 extension TransferTask {
+    /// The date before which the task does not begin; see ``TransferTask/earliestBeginTime``.
+    public var earliestBeginDate: Date? {
+        get { self.earliestBeginTime.map { Date(timeIntervalSince1970: $0) } }
+        set { self.earliestBeginTime = newValue?.timeIntervalSince1970 }
+    }
+
     /// Creates a Foundation `Progress` of the task, to be displayed or added to another progress.
     ///
     /// Its unit is the byte; it is indeterminate until the length is known. Cancelling it cancels the task, pausing it

@@ -13,7 +13,7 @@ struct BehaviourTests {
     /// Behaviours that Martlet does not have, or that need the script.
     private static let excluded: Set<String> = [
         "http09", "redirect303", "redirect305To308", "redirectUnanswered",
-        "backgroundDownload", "earliestBeginDate", "backgroundSessionFoundAgain",
+        "backgroundDownload", "earliestBeginDate", "backgroundSessionFoundAgain", "delayedTaskFoundAgain",
     ]
 
     @Test(arguments: Behaviour.all.filter { !Self.excluded.contains($0.name) })

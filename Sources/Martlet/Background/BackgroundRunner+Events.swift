@@ -79,8 +79,12 @@ extension BackgroundRunner {
             }
             facts.description = record.options[.description] ?? ""
             facts.persistentInfo = extra.info
+            facts.earliestBegin = extra.begin
         }
-        task.control.withLock { $0 = record.state == .paused ? .paused(id) : .submitted(id) }
+        let isHeld = record.state == .paused && extra.begin != nil
+        task.control.withLock {
+            $0 = isHeld ? .held(id) : record.state == .paused ? .paused(id) : .submitted(id)
+        }
         self.state.withLock { state in
             state.entries[id] = Entry(
                 task: task,
@@ -89,6 +93,7 @@ extension BackgroundRunner {
                 total: record.total
             )
         }
+        if isHeld { task.beginLater(0) }
     }
 
     private static func task(

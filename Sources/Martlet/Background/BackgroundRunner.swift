@@ -175,10 +175,19 @@ final class BackgroundRunner: TransferRunner {
 
     // MARK: Called by tasks
 
-    func add(_ task: TransferTask) throws(TransferError) -> TransferID {
+    func add(_ task: TransferTask) throws(TransferError) -> TransferID { try self.add(task, isHeld: false) }
+
+    /// Adds a task's transfer.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - isHeld: Whether it is added paused, until the task's time has come.
+    /// - Returns: The transfer.
+    /// - Throws: ``TransferError`` if the daemon cannot run it, or it cannot be stored.
+    func add(_ task: TransferTask, isHeld: Bool) throws(TransferError) -> TransferID {
         let gid = GID.random()
         let id = TransferID(gid.rawValue)
-        let transfer = try BackgroundTransfer.new(task, id: gid, session: self.identifier)
+        let transfer = try BackgroundTransfer.new(task, id: gid, session: self.identifier, isHeld: isHeld)
         let failure: TransferError? = self.state.withLock { state in
             switch state.standing {
             case .failed(let error): return error
@@ -190,7 +199,7 @@ final class BackgroundRunner: TransferRunner {
             } catch {
                 return TransferError(error)
             }
-            state.entries[id] = Entry(task: task, state: .waiting)
+            state.entries[id] = Entry(task: task, state: isHeld ? .paused : .waiting)
             return nil
         }
         if let failure { throw failure }
@@ -226,6 +235,13 @@ final class BackgroundRunner: TransferRunner {
             self.logger?.warning("a change of a background session is not on disk", metadata: ["error": "\(error)"])
             state.outbox.put(command)
         }
+    }
+
+    /// Stores the time for which a paused transfer is held; `nil` if it is suspended.
+    func setBegin(_ time: Double?, of id: TransferID) {
+        guard let task = self.state.withLock({ $0.entries[id]?.task }) else { return }
+        let text = BackgroundTransfer.Extra(task, begin: time).text
+        self.change(id, .info, [.init("options", .object([.init(OptionName.userInfo.rawValue, .string(text))]))])
     }
 
     func pause(_ id: TransferID) { self.change(id, .running("martlet.pause"), state: .paused) }
@@ -268,10 +284,9 @@ final class BackgroundRunner: TransferRunner {
     ) {
         guard let gid = GID(rawValue: id.rawValue) else { return }
         var members: [JSON.Member] = [.init("session", .string(self.identifier))]
-        if case .options = kind {
-            members.append(.init("id", .string(gid.description)))
-        } else {
-            members.append(.init("ids", [.string(gid.description)]))
+        switch kind {
+        case .options, .info: members.append(.init("id", .string(gid.description)))
+        case .running, .priority, .removal: members.append(.init("ids", [.string(gid.description)]))
         }
         self.state.withLock { state in
             // A transfer that has ended cannot change any more; its end is about to be delivered.

@@ -11,19 +11,23 @@ enum BackgroundTransfer {
         var number: Int?
         var isTemporary = false
         var info = ""
+        /// The time for which the transfer is held, in seconds since 1970.
+        var begin: Double?
 
         var text: String {
             let json: JSON = [
                 "task": .optional(self.number.map { Int64($0) }), "temporary": .bool(self.isTemporary),
                 "info": .string(self.info),
+                "begin": .optional(self.begin.map { Int64(max(-1e15, min($0 * 1000, 1e15)).rounded(.up)) }),
             ]
             return json.text
         }
 
-        init(number: Int, isTemporary: Bool, info: String) {
-            self.number = number
-            self.isTemporary = isTemporary
-            self.info = info
+        init(_ task: TransferTask, begin: Double?) {
+            self.number = task.id
+            self.isTemporary = (task as? DownloadTask)?.place.isTemporary ?? false
+            self.info = task.persistentInfo
+            self.begin = begin
         }
 
         /// Reads the format of ``text``; any other text is the program's.
@@ -36,18 +40,28 @@ enum BackgroundTransfer {
             self.number = json["task"]?.integer.map { Int(clamping: $0) }
             self.isTemporary = json["temporary"]?.bool ?? false
             self.info = json["info"]?.string ?? ""
+            self.begin = json["begin"]?.integer.map { Double($0) / 1000 }
         }
     }
 
     /// Creates the daemon's transfer for a task.
     ///
     /// - Throws: ``TransferError`` with `badRequest` if the daemon does not support the request.
-    static func new(_ task: TransferTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
-        switch task {
-        case let task as DownloadTask: try self.download(task, id, session)
-        case let task as UploadTask: try self.upload(task, id, session)
-        default: throw .noDataInBackground
-        }
+    static func new(
+        _ task: TransferTask,
+        id: GID,
+        session: String,
+        isHeld: Bool
+    ) throws(TransferError) -> NewTransfer {
+        var new =
+            switch task {
+            case let task as DownloadTask: try self.download(task, id, session)
+            case let task as UploadTask: try self.upload(task, id, session)
+            default: throw TransferError.noDataInBackground
+            }
+        new.isPaused = isHeld
+        new.options[.userInfo] = Extra(task, begin: isHeld ? task.earliestBeginTime : nil).text
+        return new
     }
 
     private static func download(
@@ -59,7 +73,7 @@ enum BackgroundTransfer {
         guard request.expectedDigests.count < 2 else {
             throw TransferError(.badRequest, "background sessions accept one digest per download; pass the strongest")
         }
-        var options = self.common(task, isTemporary: task.place.isTemporary)
+        var options = self.common(task)
         options[.dir] = AbsolutePath.of(task.place.directory)
         options[.out] = task.place.name
         options[.ifExists] = task.place.rule.engineRule.rawValue
@@ -83,7 +97,7 @@ enum BackgroundTransfer {
         source.checksum = task.checksum?.rawValue
         source.record = task.keeper.current?.encoded
         var new = NewTransfer(id: id, urls: [task.request.url.text], session: session)
-        new.options = self.common(task, isTemporary: false)
+        new.options = self.common(task)
         new.options[.maxUploadLimit] = new.options[.maxDownloadLimit]
         new.options[.maxDownloadLimit] = nil
         new.upload = source
@@ -104,7 +118,7 @@ enum BackgroundTransfer {
         return source.files.isEmpty || source.byteCount > UploadSource.mostBytes ? nil : source
     }
 
-    private static func common(_ task: TransferTask, isTemporary: Bool) -> TransferOptions {
+    private static func common(_ task: TransferTask) -> TransferOptions {
         let request = task.request
         var options = TransferOptions()
         if request.method != "GET" { options[.method] = request.method }
@@ -115,11 +129,10 @@ enum BackgroundTransfer {
         options[.referer] = request.referer?.withoutUserInfo
         options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
         options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }
-        let facts = task.facts.withLock { ($0.priority, $0.rateLimit, $0.description, $0.persistentInfo) }
+        let facts = task.facts.withLock { ($0.priority, $0.rateLimit, $0.description) }
         if facts.0 != .normal { options[.priority] = "\(Self.number(facts.0))" }
         options[.maxDownloadLimit] = facts.1.map { "\($0)" }
         if !facts.2.isEmpty { options[.description] = facts.2 }
-        options[.userInfo] = Extra(number: task.id, isTemporary: isTemporary, info: facts.3).text
         return options
     }
 

@@ -24,6 +24,8 @@ struct Outbox {
             case running(String)
             case priority
             case options
+            /// The option that has the session's own data, apart from the program's options.
+            case info
             case removal
 
             /// The RPC method.
@@ -31,7 +33,7 @@ struct Outbox {
                 switch self {
                 case .running(let method): method
                 case .priority: "martlet.setPriority"
-                case .options: "martlet.setOptions"
+                case .options, .info: "martlet.setOptions"
                 case .removal: "martlet.remove"
                 }
             }
@@ -42,6 +44,7 @@ struct Outbox {
                 case .priority: 1
                 case .options: 2
                 case .removal: 3
+                case .info: 4
                 }
             }
         }

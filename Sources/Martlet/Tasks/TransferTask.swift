@@ -30,7 +30,7 @@ public class TransferTask: @unchecked Sendable {
 
     enum Phase {
         case created
-        /// The configuration's conditions are not met. The identifier is that of a paused transfer, or `nil` if none
+        /// The configuration's conditions are not met, or it is too early. The identifier is that of a paused transfer, or `nil` if none
         /// has started.
         case held(TransferID?)
         case submitted(TransferID)
@@ -58,6 +58,8 @@ public class TransferTask: @unchecked Sendable {
         /// Progress not yet delivered, per delegate.
         var progress: [ObjectIdentifier: ProgressSlot] = [:]
         var isEnded = false
+        /// The time before which it does not begin, in seconds since 1970.
+        var earliestBegin: Double?
         /// The reason why it waits since its last attempt.
         var waiting: WaitReason?
         /// Background sessions: text that is stored by the daemon and survives a restart of the program.
@@ -150,7 +152,7 @@ public class TransferTask: @unchecked Sendable {
         let id: TransferID
         switch self.phase {
         case .created, .paused, .ended: return nil
-        case .held: return WaitReason(.conditions)
+        case .held: return self.reasonOfHold
         case .submitted(let submitted): id = submitted
         }
         let known = self.facts.withLock { $0.waiting }
@@ -267,7 +269,7 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// Starts or continues the task when the conditions that it waits for are met.
+    /// Starts or continues the task when the conditions that it waits for are met, or its time has come.
     final func conditionsHold() {
         self.begin { phase in if case .held(let id) = phase { .some(id) } else { nil } }
     }
@@ -278,13 +280,18 @@ public class TransferTask: @unchecked Sendable {
     private func begin(_ from: (Phase) -> TransferID??) {
         let failure: TransferError? = self.control.withLock { phase in
             guard !self.isOver.load(ordering: .acquiring), let id = from(phase) else { return nil }
-            guard self.session.mayStart(self) else {
-                phase = .held(id)
-                return nil
-            }
             do throws(TransferError) {
+                if let seconds = self.secondsToBegin {
+                    phase = .held(try self.hold(id, for: seconds))
+                    return nil
+                }
+                guard self.session.mayStart(self) else {
+                    phase = .held(id)
+                    return nil
+                }
                 if let id {
                     self.session.registry.keep(self)
+                    if self.earliestBeginTime != nil { self.session.background?.setBegin(nil, of: id) }
                     phase = .submitted(id)
                     self.runner.resume(id)
                 } else {
@@ -305,13 +312,16 @@ public class TransferTask: @unchecked Sendable {
             guard !self.isOver.load(ordering: .acquiring) else { return }
             switch phase {
             case .held(let id):
+                if let id { self.session.background?.setBegin(nil, of: id) }
                 self.session.registry.letGo(self)
                 phase = id.map { .paused($0) } ?? .created
             case .submitted(let id):
                 self.runner.pause(id)
                 self.session.registry.letGo(self)
                 phase = .paused(id)
-            case .created, .paused, .ended: break
+            case .paused(let id):
+                if self.earliestBeginTime != nil { self.session.background?.setBegin(nil, of: id) }
+            case .created, .ended: break
             }
         }
     }

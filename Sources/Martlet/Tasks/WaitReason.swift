@@ -10,6 +10,8 @@ public struct WaitReason: Sendable, CustomStringConvertible {
         case slot
         /// The configuration's conditions are not met.
         case conditions
+        /// The task's ``TransferTask/earliestBeginTime`` has not come.
+        case date
         /// An attempt failed, and the next one follows after a pause.
         case retry
         /// The host is unreachable, or responds with errors only.
@@ -43,6 +45,7 @@ public struct WaitReason: Sendable, CustomStringConvertible {
             switch self.kind {
             case .slot: "waits for a slot"
             case .conditions: "waits for the configuration's conditions"
+            case .date: "waits for its time"
             case .retry: "waits for the next attempt"
             case .host: "waits for its host"
             case .requestedDelay: "waits because the server asked for it"

@@ -132,17 +132,23 @@ extension URLSessionTask {
 
     /// The transfer continues as a download.
     func became(_ transfer: DownloadTask) {
-        guard !(self is URLSessionDownloadTask) else { return self.facts.withLock { $0.transfer = transfer } }
-        let download = URLSessionDownloadTask(continuing: self, transfer)
+        guard !(self is URLSessionDownloadTask) else {
+            self.facts.withLock { $0.transfer = transfer }
+            // The commands since this decision went to the transfer that it replaces.
+            return self.apply(to: transfer)
+        }
+        let (facts, isFirst) = self.facts.withLock { facts in
+            let continued = facts
+            facts.transfer = nil
+            return (continued, facts.life.complete())
+        }
+        let download = URLSessionDownloadTask(continuing: self, facts, transfer)
         self.session.keep(download)
+        download.apply(to: transfer)
         if let delegate = self.dataDelegate, let task = self as? URLSessionDataTask {
             delegate.urlSession(self.session, dataTask: task, didBecome: download)
         }
         // The delegate is notified of the download's end instead.
-        let isFirst = self.facts.withLock { facts in
-            facts.transfer = nil
-            return facts.life.complete()
-        }
         if isFirst { self.session.forget(self) }
     }
 

@@ -4,6 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 #endif
 internal import Martlet
+internal import MartletFoundation
 internal import Synchronization
 
 /// The beginning of a task: its date, the cache, the stream of its body, and then its transfer.
@@ -11,6 +12,10 @@ extension URLSessionTask {
     /// Begins a task that was resumed for the first time.
     func begin() {
         guard let date = self.earliestBeginDate, date > Date() else { return self.prepare(self.currentRequest) }
+        if self.session.backgroundTransfers != nil, !self.isData {
+            self.facts.withLock { $0.isDelayed = true }
+            self.prepare(self.currentRequest)
+        }
         // The session keeps the task until it is complete: one that is cancelled does not live until its date.
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + date.timeIntervalSinceNow) { [weak self] in
@@ -22,18 +27,35 @@ extension URLSessionTask {
     private func beginDelayed() {
         guard self.isListed else { return }
         guard let request = self.currentRequest, let delegate = self.taskDelegate else {
-            return self.prepare(self.currentRequest)
+            return self.beginNow(self.currentRequest)
         }
         delegate.urlSession(self.session, task: self, willBeginDelayedRequest: request) { decision, other in
             switch decision {
-            case .continueLoading: self.prepare(request)
+            case .continueLoading: self.beginNow(request)
             case .useNewRequest:
-                self.facts.withLock { $0.currentRequest = other ?? request }
-                self.prepare(other ?? request)
+                // Its transfer is no longer the task's.
+                let stored = self.facts.withLock { facts in
+                    facts.currentRequest = other ?? request
+                    defer { facts.transfer = nil }
+                    return facts.transfer
+                }
+                stored?.cancel()
+                self.beginNow(other ?? request)
             case .cancel: self.cancel()
             }
         }
     }
+
+    /// Begins a delayed task: its transfer may be stored already.
+    private func beginNow(_ request: URLRequest?) {
+        let stored = self.facts.withLock { facts in
+            facts.isDelayed = false
+            return facts.transfer
+        }
+        if let stored { self.apply(to: stored) } else { self.prepare(request) }
+    }
+
+    private var isData: Bool { if case .data = self.work { true } else { false } }
 
     /// Makes a request: from the cache, or after its body's stream is known.
     func prepare(_ request: URLRequest?) {
@@ -87,6 +109,7 @@ extension URLSessionTask {
         if self.session.settings.identifier != nil {
             made.persistentInfo = KeptInfo(number: self.taskIdentifier, description: description).text
         }
+        if self.facts.withLock({ $0.isDelayed }) { made.earliestBeginDate = self.earliestBeginDate }
         self.apply(to: made)
     }
 

@@ -50,6 +50,8 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         var bytesToSend: Int64 = 0
         var clientReceives: Int64 = NSURLSessionTransferSizeUnknown
         var clientSends: Int64 = NSURLSessionTransferSizeUnknown
+        /// Whether the transfer is stored, and waits for the task's date.
+        var isDelayed = false
         /// Whether the delegate was notified that the task waits for its host.
         var hasWaited = false
         var transactions: [TransactionRecord] = []
@@ -124,14 +126,14 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
     }
 
     /// Creates the download task of a transfer that a data task began.
-    init(continuing task: URLSessionTask, _ transfer: DownloadTask) {
+    init(continuing task: URLSessionTask, _ facts: Facts, _ transfer: DownloadTask) {
         self.session = task.session
         self.work = .adopted
         self.sink = .delegate
         self.originalRequest = task.originalRequest
         self.taskIdentifier = task.session.nextNumber()
         self.progress = Progress(totalUnitCount: task.progress.totalUnitCount)
-        var facts = task.facts.withLock { $0 }
+        var facts = facts
         facts.transfer = transfer
         self.facts = Mutex(facts)
         super.init()
@@ -168,8 +170,9 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
     /// Brings a transfer into the task's state, which another thread may have changed since: its commands are idempotent.
     func apply(to transfer: TransferTask) {
         self.applying.withLock { _ in
-            switch self.facts.withLock({ $0.life.state }) {
-            case .running: transfer.resume()
+            let (state, isDelayed) = self.facts.withLock { ($0.life.state, $0.isDelayed) }
+            switch state {
+            case .running: if isDelayed { transfer.store() } else { transfer.resume() }
             case .suspended: transfer.suspend()
             case .canceling, .completed: transfer.cancel()
             }
@@ -229,7 +232,10 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         set { self.facts.withLock { $0.delegate = newValue } }
     }
 
-    /// The time before which the task does not begin; also in a background session it is the program that waits.
+    /// The time before which the task does not begin.
+    ///
+    /// A background session stores the task at once, and this program begins it; if it has ended, the next one that creates the
+    /// session does, without asking its delegate.
     open var earliestBeginDate: Date? {
         get { self.facts.withLock { $0.earliestBeginDate } }
         set { self.facts.withLock { $0.earliestBeginDate = newValue } }

@@ -36,7 +36,7 @@ public enum BehaviourCommand {
             }
         #if !FOUNDATION_SESSION
         case ("--background-launch", let url?):
-            try? await Behaviour.launchInBackground(url)
+            try? await Behaviour.launchInBackground(url, arguments.dropFirst(2).first)
             self.exit(0)
         #endif
         default: break

@@ -44,13 +44,19 @@ final class Watched: Sendable {
         return object
     }
 
+    private static func description(_ object: NSObject) -> String {
+        guard let task = object as? URLSessionTask else { return "\(type(of: object))" }
+        let url = task.originalRequest?.url?.path ?? "?"
+        return "\(type(of: task)) \(task.taskIdentifier) of \(url) in state \(task.state.rawValue)"
+    }
+
     /// Waits at most 20 seconds for the objects to be released, and returns the descriptions of those that are not.
     func left() async throws -> [String] {
         let end = ContinuousClock.now + .seconds(20)
         while true {
             let left = self.references.withLock { references in
                 references.removeAll { $0.object == nil }
-                return references.compactMap { $0.object.map { "\(type(of: $0))" } }
+                return references.compactMap { $0.object.map(Self.description) }
             }
             if left.isEmpty || ContinuousClock.now > end { return left }
             try await Task.sleep(for: .milliseconds(10))
@@ -59,7 +65,8 @@ final class Watched: Sendable {
 }
 
 final class Delegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
-    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {}
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
+    }
 }
 
 func use(_ base: URL, _ number: Int, _ watched: Watched) async {
@@ -129,7 +136,9 @@ for round in 1...rounds {
     }
     if round % max(1, rounds / 10) == 0 || !left.isEmpty {
         let now = (kibibytes: pages(), descriptors: descriptors())
-        print("round \(round): \(watched.made.withLock { $0 }) objects, \(now.kibibytes) KiB, \(now.descriptors) descriptors")
+        print(
+            "round \(round): \(watched.made.withLock { $0 }) objects, \(now.kibibytes) KiB, \(now.descriptors) descriptors"
+        )
         if round <= rounds / 2 {
             // Caches and pools are full after the first half.
             most = (max(most.kibibytes, now.kibibytes), max(most.descriptors, now.descriptors))
