@@ -75,6 +75,7 @@ struct DownloadWishes {
         self.configuration.concurrentTransfers = recipe.draw(1...5)
         if recipe.draw(0...3) == 0 { self.configuration.connectionsPerHost = recipe.draw(1...4) }
         if recipe.draw(0...3) == 0 { self.configuration.keepsHostsOnLanes = true }
+        if recipe.draw(0...3) == 0 { self.configuration.waitsForFileSystems = true }
         if recipe.draw(0...3) == 0 { self.configuration.releasesNames = true }
         if recipe.has(oneIn: 12, "failed transfers are added again in the same process") {
             self.additions = 2

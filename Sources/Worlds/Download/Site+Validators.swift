@@ -103,7 +103,7 @@ extension Site {
     }
 
     func show(_ request: ServerRequest, _ version: Int, _ sent: SentValidators, _ total: Int64?) {
-        self.shown.insert(
+        self.shown.append(
             Shown(
                 version: version,
                 // A redirector's nodes are one resource; mirrors are several.
@@ -118,9 +118,9 @@ extension Site {
 
     /// Whether responses with different bytes were of one version by their validators.
     var isLiar: Bool {
-        let shown = Array(self.shown)
-        for (index, left) in shown.enumerated() {
-            for right in shown[..<index] where left.version != right.version && left.isOneVersion(with: right) {
+        let shown = Set(self.shown)
+        for left in shown {
+            for right in shown where left.version != right.version && left.isOneVersion(with: right) {
                 return true
             }
         }
