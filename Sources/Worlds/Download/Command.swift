@@ -228,9 +228,9 @@ final class Command: @unchecked Sendable {
     /// After the ends of all transfers no file of theirs is open or locked.
     private func judgeDescriptors() {
         let (disk, number) = (self.life.disk, self.process.number)
-        let (open, locks) = (disk.openDescriptors(of: number), disk.locks(of: number))
+        let (open, locks) = (disk.openFiles(of: number), disk.locks(of: number))
         if locks > 0 { self.life.result.fail("\(locks) locks are held after the ends of all transfers") }
-        if open > 0 { self.life.result.fail("\(open) descriptors are open after the ends of all transfers") }
+        if let path = open.first { self.life.result.fail("\(path) is open after the ends of all transfers") }
     }
 
     /// Judges a retry: without a new byte there are only as many as the user permits.

@@ -82,7 +82,7 @@ final class Site: SimulatedServer {
     var differenceFoundAt: Int64 = 0
     var didSendDigest = false
     var didSendLyingDigest = false
-    /// The responses with content, by the numbers of their requests. Those below zero are files of others.
+    /// The responses with content, by the numbers of their requests; those below zero are files of others.
     var deliveries: [Int: Delivery] = [:]
     /// Whether a response named the time of the next request.
     var didAskForDelay = false
