@@ -42,6 +42,8 @@ final class Command: @unchecked Sendable {
     private var paused: Set<TransferID> = []
     private var additions: [Int: Int] = [:]
     private var pendingAdditions = 0
+    /// Whether an outage was reported.
+    private var wasHeld = false
     /// The bytes that had arrived at the last retry of a transfer, and the retries since the last byte.
     private var retries: [TransferID: (arrived: Int64, count: Int)] = [:]
 
@@ -128,6 +130,8 @@ final class Command: @unchecked Sendable {
         case .started:
             self.life.starts += 1
             if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
+        // An outage of a host uses up no retries, also if the host only breaks connections.
+        case .held: self.wasHeld = true
         case .retrying:
             if let id = event.id, let job = self.jobs[id] { self.judgeRetry(id, of: job) }
         case .response(let response) where response.resumedFrom == 0:
@@ -173,7 +177,9 @@ final class Command: @unchecked Sendable {
             self.engine.counts.waiting + self.engine.counts.running + self.engine.counts.paused
                 + self.engine.counts.retrying == 0
         else { return self.life.result.fail("the queue is said to be empty, but is not: \(self.engine.counts)") }
-        self.life.scheduler.schedule(after: 20_000_000, in: self.process) {
+        // A busy thread closes its last file a moment later.
+        let isBusy = !self.life.disk.openFiles(of: self.process.number).isEmpty
+        self.life.scheduler.schedule(after: isBusy ? 2_000_000_000 : 20_000_000, in: self.process) {
             self.judgeDescriptors()
             self.hasExited = true
             self.process.kill()
@@ -243,7 +249,9 @@ final class Command: @unchecked Sendable {
         let isSame = self.retries[id]?.arrived == arrived
         let count = isSame ? (self.retries[id]?.count ?? 0) + 1 : 0
         self.retries[id] = (arrived, count)
-        guard count > life.wishes.options.retries + 1, life.hasOnlyCountedRetries, !site.didAskForDelay else { return }
+        guard count > life.wishes.options.retries + 1, !self.wasHeld, !site.didAskForDelay,
+            life.hasOnlyCountedRetries
+        else { return }
         life.result.fail("\(count) retries without a byte, and \(life.wishes.options.retries) are permitted")
     }
 

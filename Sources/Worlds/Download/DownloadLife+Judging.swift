@@ -294,7 +294,7 @@ extension DownloadLife {
                 || !site.used.isEmpty
                 || site.contents.count > 1
                 || site.kind == .tags
-        case .redirects: return hasStatus(300...399)
+        case .redirects: return hasStatus(300...303) || hasStatus(305...399)
         case .authentication: return hasStatus(401...407)
         case .overloaded: return hasStatus(429...599)
         case .checksumMismatch:

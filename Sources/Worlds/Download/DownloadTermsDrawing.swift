@@ -82,7 +82,7 @@ struct DownloadWishes {
             self.configuration.releasesNames = true
         }
         let rule = recipe.pick([IfExistsRule.skip, .update, .update, .resume, .resume, .rename, .overwrite, .fail])
-        if recipe.has(oneIn: kind == .exists ? 2 : 10, "--if-exists \(rule.rawValue)") {
+        if recipe.has(oneIn: kind == .exists || kind == .again ? 2 : 10, "--if-exists \(rule.rawValue)") {
             self.options.ifExists = rule
             if rule == .fail { self.mayFail = true }
         }

@@ -195,6 +195,11 @@ extension Site {
         let content = self.contents[version]
         var wanted = request.range(of: content.length)
         var sent = self.validators(request, node, version, wanted == nil ? 200 : 206, &generator)
+        if self.knowsConditions, self.isUnchanged(request, sent) {
+            self.show(request, version, sent, nil)
+            self.tell(request, "304 of version \(version)")
+            return ServerReply(304, sent.fields)
+        }
         if wanted != nil, quirk == .ignoresRange || !self.permitsRange(request, sent) {
             wanted = nil
             sent = self.validators(request, node, version, 200, &generator)

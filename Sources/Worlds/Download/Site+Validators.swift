@@ -127,6 +127,19 @@ extension Site {
         return false
     }
 
+    /// Whether a condition shows that the client has this version: the entity tag, else the time.
+    ///
+    /// - Source: RFC 9110 §13.2.2.
+    func isUnchanged(_ request: ServerRequest, _ sent: SentValidators) -> Bool {
+        if let condition = request.fields["If-None-Match"] {
+            return Shown.opaque(sent.tag) != nil && Shown.opaque(condition) == Shown.opaque(sent.tag)
+        }
+        guard let condition = request.fields["If-Modified-Since"].flatMap({ HTTPDate.parse($0) }),
+            let modified = sent.modified
+        else { return false }
+        return modified <= condition
+    }
+
     /// Whether `If-Range` permits a range.
     func permitsRange(_ request: ServerRequest, _ sent: SentValidators) -> Bool {
         guard let condition = request.fields["If-Range"], self.ifRange != 1 else { return true }

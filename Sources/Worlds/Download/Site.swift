@@ -42,6 +42,8 @@ final class Site: SimulatedServer {
     let digests: Int
     let ifRange: Int
     let acceptsRanges: Bool
+    /// Whether conditional requests are answered with 304.
+    let knowsConditions: Bool
     let quirks: [(quirk: Quirk, share: Double)]
     let connectionLimit: (count: Int, status: Int)?
     let headStatus: Int
@@ -149,6 +151,7 @@ final class Site: SimulatedServer {
         self.digests = validators.digests
         let isHonest = kind == .honest
         self.acceptsRanges = recipe.draw(0...4) > 0
+        self.knowsConditions = recipe.draw(0...3) > 0
         self.ifRange =
             !isHonest && recipe.has(oneIn: 2, "the site treats If-Range in its own way")
             ? recipe.pick([1, 1, 1, 1, 2]) : 0
