@@ -33,7 +33,8 @@ extension DownloadLife {
     /// Whether every retry counts: nothing in this world is an outage, a shortage or a wait for another process.
     var hasOnlyCountedRetries: Bool {
         self.twinDelay == nil && !self.faults.hasFaults && self.network.outages.isEmpty
-            && self.network.shortageOneIn == 0 && self.network.shortage.isEmpty && self.actions.isEmpty && self.pauseAtFailure == nil
+            && self.network.shortageOneIn == 0 && self.network.shortage.isEmpty && self.actions.isEmpty
+            && self.pauseAtFailure == nil
             && self.sites.count < 3 && self.sharedHost == nil
     }
 
