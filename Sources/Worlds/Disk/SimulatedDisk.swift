@@ -109,6 +109,12 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
         process < self.tables.count ? self.tables[process].reduce(0) { $0 + ($1 == nil ? 0 : 1) } : 0
     }
 
+    /// The paths under which a process has opened files, without directories, in the order of the descriptors.
+    package func openFiles(of process: Int) -> [String] {
+        guard process < self.tables.count else { return [] }
+        return self.tables[process].compactMap { $0.flatMap { $0.node.kind == .file ? $0.path : nil } }
+    }
+
     /// The number of locks of a process.
     package func locks(of process: Int) -> Int {
         guard process < self.tables.count else { return 0 }

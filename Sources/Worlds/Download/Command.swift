@@ -42,6 +42,10 @@ final class Command: @unchecked Sendable {
     private var paused: Set<TransferID> = []
     private var additions: [Int: Int] = [:]
     private var pendingAdditions = 0
+    /// Whether an outage was reported.
+    private var wasHeld = false
+    /// The bytes that had arrived at the last retry of a transfer, and the retries since the last byte.
+    private var retries: [TransferID: (arrived: Int64, count: Int)] = [:]
 
     init(_ life: DownloadLife, _ process: SimulatedProcess) {
         self.life = life
@@ -126,6 +130,10 @@ final class Command: @unchecked Sendable {
         case .started:
             self.life.starts += 1
             if let job = event.id.flatMap({ self.jobs[$0] }) { self.hasStarted.insert(job) }
+        // An outage of a host uses up no retries, also if the host only breaks connections.
+        case .held: self.wasHeld = true
+        case .retrying:
+            if let id = event.id, let job = self.jobs[id] { self.judgeRetry(id, of: job) }
         case .response(let response) where response.resumedFrom == 0:
             // Other bytes are held from now on.
             if let job = event.id.flatMap({ self.jobs[$0] }) {
@@ -169,7 +177,10 @@ final class Command: @unchecked Sendable {
             self.engine.counts.waiting + self.engine.counts.running + self.engine.counts.paused
                 + self.engine.counts.retrying == 0
         else { return self.life.result.fail("the queue is said to be empty, but is not: \(self.engine.counts)") }
-        self.life.scheduler.schedule(after: 20_000_000, in: self.process) {
+        // A busy thread closes its last file a moment later.
+        let isBusy = !self.life.disk.openFiles(of: self.process.number).isEmpty
+        self.life.scheduler.schedule(after: isBusy ? 2_000_000_000 : 20_000_000, in: self.process) {
+            self.judgeDescriptors()
             self.hasExited = true
             self.process.kill()
         }
@@ -219,6 +230,30 @@ final class Command: @unchecked Sendable {
     }
 
     // MARK: Judging
+
+    /// After the ends of all transfers no file of theirs is open or locked.
+    private func judgeDescriptors() {
+        let (disk, number) = (self.life.disk, self.process.number)
+        let (open, locks) = (disk.openFiles(of: number), disk.locks(of: number))
+        if locks > 0 { self.life.result.fail("\(locks) locks are held after the ends of all transfers") }
+        if let path = open.first { self.life.result.fail("\(path) is open after the ends of all transfers") }
+    }
+
+    /// Judges a retry: without a new byte there are only as many as the user permits.
+    ///
+    /// The bytes that arrived before the last retry may be continued after it, which restores the retries once.
+    private func judgeRetry(_ id: TransferID, of job: Int) {
+        let life = self.life
+        let site = life.wishes.jobs[job].site
+        let arrived = site.bytesSent
+        let isSame = self.retries[id]?.arrived == arrived
+        let count = isSame ? (self.retries[id]?.count ?? 0) + 1 : 0
+        self.retries[id] = (arrived, count)
+        guard count > life.wishes.options.retries + 1, !self.wasHeld, !site.didAskForDelay,
+            life.hasOnlyCountedRetries
+        else { return }
+        life.result.fail("\(count) retries without a byte, and \(life.wishes.options.retries) are permitted")
+    }
 
     /// The transfers that have not ended, for a world that does not end.
     var unfinished: String {

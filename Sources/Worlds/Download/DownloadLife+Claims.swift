@@ -30,6 +30,48 @@ extension DownloadLife {
         self.result.fail("\(completion.path) is mixed, and reported as \(consistency.rawValue)")
     }
 
+    /// Whether every retry counts: nothing in this world is an outage, a shortage or a wait for another process.
+    var hasOnlyCountedRetries: Bool {
+        self.twinDelay == nil && !self.faults.hasFaults && self.network.outages.isEmpty
+            && self.network.shortageOneIn == 0 && self.network.shortage.isEmpty && self.actions.isEmpty
+            && self.pauseAtFailure == nil
+            && self.sites.count < 3 && self.sharedHost == nil
+    }
+
+    /// A skipped file is the one that the site has now, unless nothing shows that it is an earlier one.
+    ///
+    /// - Parameters:
+    ///   - completion: The end.
+    ///   - bytes: The content of the file.
+    ///   - site: Its site, whose next version is served since this run started.
+    func judgeCurrent(_ completion: TransferCompletion, _ bytes: [UInt8], _ site: Site) {
+        guard site.kind == .again, site.steps > 0, self.wishes.options.ifExists != .skip, self.hands.isEmpty,
+            self.twinDelay == nil, site.quirks.isEmpty
+        else { return }
+        let current = site.steps % site.contents.count
+        guard !site.contents[current].equals(bytes) else { return self.result.count("current") }
+        // A digest decides without a request.
+        if let job = self.wishes.jobs.first(where: { $0.site === site }), let wanted = job.checksum, wanted != current {
+            return
+        }
+        guard completion.skipped else {
+            return self.result.fail("\(completion.path) was fetched, and is an earlier version")
+        }
+        let versions = Set(site.contents.indices.filter { site.contents[$0].equals(bytes) })
+        // Without a record there are only the length and the time.
+        let hasRecord = self.disk.features.attributes && self.killed == 0 && !self.faults.hasFaults
+        let isShown = site.shown.contains { now in
+            now.version == current
+                && site.shown.contains { old in
+                    guard versions.contains(old.version) else { return false }
+                    let isSameTime = now.modified != nil && now.modified == old.modified
+                    return now.isOneVersion(with: old) || !hasRecord && isSameTime
+                }
+        }
+        if isShown { return self.result.count("taken for current by a liar's validators") }
+        self.result.fail("\(completion.path) is an earlier version, and is said to be current")
+    }
+
     /// Judges the number of requests that a host answers at once.
     func judgeLimits(_ request: ServerRequest) {
         // The requests of a process that was killed end when the server finds out; a limit that is lowered ends none.

@@ -85,6 +85,7 @@ extension DownloadLife {
         guard let bytes = self.disk.contents(completion.path) else {
             return self.result.fail("\(completion.path) is said to be finished, and does not exist")
         }
+        self.judgeCurrent(completion, bytes, site)
         if completion.skipped, !self.hands.isEmpty || self.twinDelay != nil || site.kind == .again { return }
         if Int64(bytes.count) != completion.bytes {
             self.result.fail("\(completion.path) has \(bytes.count) bytes, and is said to have \(completion.bytes)")
@@ -156,7 +157,7 @@ extension DownloadLife {
             // A validator that is repeated after a difference excuses nothing, unless another process may have found that.
             let isNew = !site.isDifferenceKnown || self.twinDelay != nil
             let excuses = site.kind != .repeats || site.tag == .firstLater && isNew
-            if site.isLiar, excuses { return self.judgeEvidence(completion) }
+            if excuses, site.isDeceptive(bytes) { return self.judgeEvidence(completion) }
             // A process that was killed, or could do nothing more on the disk, right after it gave the name could not say so.
             let wasNamed = completion.skipped && (self.killed > 0 || self.faults.hasFaults)
             let isSaid = completion.consistency == .overlap || wasNamed
@@ -268,7 +269,10 @@ extension DownloadLife {
                 || self.sharedHost != nil && self.sites.contains { $0.used.contains(.breaksFirst) }
         case .network:
             return !met.isDisjoint(with: [.connect, .broken, .truncated, .localResource, .reset])
-        case .noSpace: return disk.contains(ENOSPC) || disk.contains(EDQUOT) || self.faults.wasLimited
+        case .noSpace:
+            // A user who waits for the disk without a limit sees no full disk, unless a single call failed.
+            if self.wishes.configuration.waitsForFileSystems, !self.faults.hasCallFaults { return false }
+            return disk.contains(ENOSPC) || disk.contains(EDQUOT) || self.faults.wasLimited
         case .fileExists:
             // A file has its name before the sync of its directory fails.
             return self.hands.hadFinal || isOther || self.runs > 1 || site.kind == .again || !disk.isEmpty
@@ -290,7 +294,7 @@ extension DownloadLife {
                 || !site.used.isEmpty
                 || site.contents.count > 1
                 || site.kind == .tags
-        case .redirects: return hasStatus(300...399)
+        case .redirects: return hasStatus(300...303) || hasStatus(305...399)
         case .authentication: return hasStatus(401...407)
         case .overloaded: return hasStatus(429...599)
         case .checksumMismatch:

@@ -75,13 +75,14 @@ struct DownloadWishes {
         self.configuration.concurrentTransfers = recipe.draw(1...5)
         if recipe.draw(0...3) == 0 { self.configuration.connectionsPerHost = recipe.draw(1...4) }
         if recipe.draw(0...3) == 0 { self.configuration.keepsHostsOnLanes = true }
+        if recipe.draw(0...3) == 0 { self.configuration.waitsForFileSystems = true }
         if recipe.draw(0...3) == 0 { self.configuration.releasesNames = true }
         if recipe.has(oneIn: 12, "failed transfers are added again in the same process") {
             self.additions = 2
             self.configuration.releasesNames = true
         }
         let rule = recipe.pick([IfExistsRule.skip, .update, .update, .resume, .resume, .rename, .overwrite, .fail])
-        if recipe.has(oneIn: kind == .exists ? 2 : 10, "--if-exists \(rule.rawValue)") {
+        if recipe.has(oneIn: kind == .exists || kind == .again ? 2 : 10, "--if-exists \(rule.rawValue)") {
             self.options.ifExists = rule
             if rule == .fail { self.mayFail = true }
         }

@@ -44,6 +44,12 @@ final class Hands {
         let foreign = SimulatedContent.random(part, using: &recipe.random)
         let more = SimulatedContent.random(5000, using: &recipe.random)
         if recipe.has(oneIn: site.kind == .exists ? 1 : 25, "a file is there already: \(kind) of version \(version)") {
+            if kind != "foreign half" {
+                // Its bytes have no validators: only a comparison can join them with a response.
+                let shown = Shown(version: version, url: "", isOld: false)
+                let count = Int64(kind == "half" ? part : content.count)
+                site.deliveries[-1] = Delivery(shown: shown, start: 0, count: count)
+            }
             let bytes =
                 switch kind {
                 case "half": Array(content[..<part])

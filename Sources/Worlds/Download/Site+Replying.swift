@@ -16,8 +16,9 @@ extension Site {
         reply.delay += Int64.random(in: 0...2_000_000, using: &generator)
         if reply.rate == 4_000_000 { reply.rate = max(1, self.rate) }
         if let status = reply.head?.status { self.statuses.insert(status) }
-        if let seconds = reply.head?.fields["Retry-After"].flatMap({ Int64($0) }) {
-            self.onRetryAfter?(seconds, request)
+        if let field = reply.head?.fields["Retry-After"] {
+            self.didAskForDelay = true
+            if let seconds = Int64(field) { self.onRetryAfter?(seconds, request) }
         }
         return reply
     }
@@ -194,6 +195,11 @@ extension Site {
         let content = self.contents[version]
         var wanted = request.range(of: content.length)
         var sent = self.validators(request, node, version, wanted == nil ? 200 : 206, &generator)
+        if self.knowsConditions, self.isUnchanged(request, sent) {
+            self.show(request, version, sent, nil)
+            self.tell(request, "304 of version \(version)")
+            return ServerReply(304, sent.fields)
+        }
         if wanted != nil, quirk == .ignoresRange || !self.permitsRange(request, sent) {
             wanted = nil
             sent = self.validators(request, node, version, 200, &generator)
@@ -210,11 +216,9 @@ extension Site {
         } else {
             reply = self.whole(request, version, sent, quirk)
         }
-        self.noteStrength(
-            Shown.isStrong(sent.tag)
-                || (sent.tag == nil && Shown.isStrongDate(sent.modified, sent.date, now: self.wallNow)),
-            of: request
-        )
+        if let shown = self.shown.last {
+            self.deliveries[request.number] = Delivery(shown: shown, start: reply.range.lowerBound)
+        }
         self.spoil(&reply, quirk, &generator)
         if reply.cut != nil, request.fields["Range"] != nil, request.fields["If-Range"] == nil {
             self.cutComparisons += 1

@@ -103,7 +103,7 @@ extension Site {
     }
 
     func show(_ request: ServerRequest, _ version: Int, _ sent: SentValidators, _ total: Int64?) {
-        self.shown.insert(
+        self.shown.append(
             Shown(
                 version: version,
                 // A redirector's nodes are one resource; mirrors are several.
@@ -118,13 +118,26 @@ extension Site {
 
     /// Whether responses with different bytes were of one version by their validators.
     var isLiar: Bool {
-        let shown = Array(self.shown)
-        for (index, left) in shown.enumerated() {
-            for right in shown[..<index] where left.version != right.version && left.isOneVersion(with: right) {
+        let shown = Set(self.shown)
+        for left in shown {
+            for right in shown where left.version != right.version && left.isOneVersion(with: right) {
                 return true
             }
         }
         return false
+    }
+
+    /// Whether a condition shows that the client has this version: the entity tag, else the time.
+    ///
+    /// - Source: RFC 9110 §13.2.2.
+    func isUnchanged(_ request: ServerRequest, _ sent: SentValidators) -> Bool {
+        if let condition = request.fields["If-None-Match"] {
+            return Shown.opaque(sent.tag) != nil && Shown.opaque(condition) == Shown.opaque(sent.tag)
+        }
+        guard let condition = request.fields["If-Modified-Since"].flatMap({ HTTPDate.parse($0) }),
+            let modified = sent.modified
+        else { return false }
+        return modified <= condition
     }
 
     /// Whether `If-Range` permits a range.

@@ -42,6 +42,8 @@ final class Site: SimulatedServer {
     let digests: Int
     let ifRange: Int
     let acceptsRanges: Bool
+    /// Whether conditional requests are answered with 304.
+    let knowsConditions: Bool
     let quirks: [(quirk: Quirk, share: Double)]
     let connectionLimit: (count: Int, status: Int)?
     let headStatus: Int
@@ -69,7 +71,7 @@ final class Site: SimulatedServer {
     /// The number of cut responses whose bytes were to be compared: ranges that were requested without a validator.
     var cutComparisons = 0
     var bytesSent: Int64 = 0
-    var shown: Set<Shown> = []
+    var shown: [Shown] = []
     var statuses: Set<Int> = []
     var used: Set<Quirk> = []
     /// The number of ranges.
@@ -82,13 +84,14 @@ final class Site: SimulatedServer {
     var differenceFoundAt: Int64 = 0
     var didSendDigest = false
     var didSendLyingDigest = false
-    /// The largest part of a response with a strong validator.
-    var strongBytes: Int64 = 0
+    /// The responses with content, by the numbers of their requests; those below zero are files of others.
+    var deliveries: [Int: Delivery] = [:]
+    /// Whether a response named the time of the next request.
+    var didAskForDelay = false
     /// The digests that were sent, by version.
     var digestTexts: [Int: String] = [:]
     /// The length of the shortest range that was requested.
     var shortestRange = Int64.max
-    private var sentBy: [Int: (bytes: Int64, isStrong: Bool)] = [:]
 
     /// Called with the seconds of a `Retry-After` that was sent.
     var onRetryAfter: ((Int64, ServerRequest) -> Void)?
@@ -148,6 +151,7 @@ final class Site: SimulatedServer {
         self.digests = validators.digests
         let isHonest = kind == .honest
         self.acceptsRanges = recipe.draw(0...4) > 0
+        self.knowsConditions = recipe.draw(0...3) > 0
         self.ifRange =
             !isHonest && recipe.has(oneIn: 2, "the site treats If-Range in its own way")
             ? recipe.pick([1, 1, 1, 1, 2]) : 0
@@ -357,12 +361,8 @@ final class Site: SimulatedServer {
 
     func delivered(_ count: Int, to request: ServerRequest) {
         self.bytesSent += Int64(count)
-        let entry = self.sentBy[request.number] ?? (0, false)
-        self.sentBy[request.number] = (entry.bytes + Int64(count), entry.isStrong)
-        if entry.isStrong { self.strongBytes = max(self.strongBytes, entry.bytes + Int64(count)) }
+        self.deliveries[request.number]?.count += Int64(count)
     }
-
-    func noteStrength(_ isStrong: Bool, of request: ServerRequest) { self.sentBy[request.number] = (0, isStrong) }
 
     var now: Int64 { self.scheduler.now }
     var wallNow: Int64 { self.scheduler.trueNow }
