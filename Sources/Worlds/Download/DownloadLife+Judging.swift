@@ -376,9 +376,10 @@ extension DownloadLife {
             let isRepeated = site.hidesLength || hasNewName || !self.deletable.isEmpty
             let again = Int64(isRepeated ? self.killed * site.size : 0)
             let ranges = site.shortensRanges ? site.size / Int(site.cap - (1 << 16)) + 1 : 0
+            // By a clock that is behind, Last-Modified is in the future, and identifies nothing.
+            let isCompared = site.urls.count > 1 || self.clock.steps.contains { $0.change < 0 }
             let comparisons =
-                existing + again
-                + Int64(site.urls.count > 1 ? (site.cuts + site.urls.count + self.killed + ranges) << 16 : 0)
+                existing + again + Int64(isCompared ? (site.cuts + site.urls.count + self.killed + ranges) << 16 : 0)
             let allowed =
                 Int64(Double(site.size) * 1.05) + lost + cuts + splits + comparisons + Int64(self.network.piece)
             if site.bytesSent > allowed {
