@@ -119,7 +119,8 @@ extension DownloadMachine {
         guard let response = request.facts, case .fetching(let fetching) = self.phase else { return true }
         self.history.ranges.isProven = true
         self.history.ranges.malformed = 0
-        self.kept = max(self.kept, (request.range?.lowerBound ?? 0) + request.overlap)
+        // What is held, not where the range begins: before the part of another connection there is a gap.
+        self.kept = max(self.kept, fetching.planner.completed)
         if request.basis != nil { self.history.sources.proven.insert(request.source) }
         let isJoined =
             !fetching.isEmpty

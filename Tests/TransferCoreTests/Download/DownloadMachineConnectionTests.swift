@@ -83,6 +83,17 @@ struct DownloadMachineConnectionTests {
         #expect(h.done(2) == "close 2, release a, 3:GET a/f 250000-499999 if x")
     }
 
+    @Test("retries are restored by the bytes that are held, not by the place at which a part begins")
+    func keptBytes() {
+        let h = Self.open(2)
+        h.part(2, 500_000..<Self.length)
+        #expect(h.machine.kept == 0)
+        h.body(1, 1000)
+        h.body(2, 500)
+        h.lost(2)
+        #expect(h.machine.kept == 1500)
+    }
+
     @Test("a piece whose response continues is ended at the piece's end, its connection closed")
     func pieceEnds() {
         let h = Self.open(2)
