@@ -46,6 +46,8 @@ final class Command: @unchecked Sendable {
     private var wasHeld = false
     /// The bytes that had arrived at the last retry of a transfer, and the retries since the last byte.
     private var retries: [TransferID: (arrived: Int64, count: Int)] = [:]
+    /// The most bytes from which a response of a transfer continued.
+    private var continued: [TransferID: Int64] = [:]
 
     init(_ life: DownloadLife, _ process: SimulatedProcess) {
         self.life = life
@@ -134,7 +136,12 @@ final class Command: @unchecked Sendable {
         case .held: self.wasHeld = true
         case .retrying:
             if let id = event.id, let job = self.jobs[id] { self.judgeRetry(id, of: job) }
-        case .response(let response) where response.resumedFrom == 0:
+        case .response(let response) where response.resumedFrom > 0:
+            // The first response that continues the bytes of an earlier process restores the retries.
+            guard let id = event.id, response.resumedFrom > self.continued[id] ?? 0 else { return }
+            self.continued[id] = response.resumedFrom
+            self.retries[id]?.count = 0
+        case .response:
             // Other bytes are held from now on.
             if let job = event.id.flatMap({ self.jobs[$0] }) {
                 self.life.wishes.jobs[job].site.isDifferenceKnown = false
@@ -241,7 +248,7 @@ final class Command: @unchecked Sendable {
 
     /// Judges a retry: without a new byte there are only as many as the user permits.
     ///
-    /// The bytes that arrived before the last retry may be continued after it, which restores the retries once.
+    /// One more is not judged: bytes may have arrived between the failure and its report.
     private func judgeRetry(_ id: TransferID, of job: Int) {
         let life = self.life
         let site = life.wishes.jobs[job].site
