@@ -39,7 +39,8 @@ extension DaemonLife {
         if !self.schedules.mayForbid(span), let held = records.first(where: { $0.waitingFor == .schedule }) {
             self.fail("transfer \(self.ledger.number(held.id)) waits for the schedule, which allows it")
         }
-        guard !self.schedules.mayAllow(span) else { return }
+        // An end that could not be stored leaves its transfer active.
+        guard !self.schedules.mayAllow(span), !self.faults.mayFail(in: span) else { return }
         self.result.count("lists outside of the schedule")
         for record in records {
             let number = self.ledger.number(record.id)

@@ -75,6 +75,9 @@ extension DatasetLife {
             self.result.count("second runs refused")
         case (.refused(.storage(let error)), .sameShards) where error.message.contains("another process does"):
             self.result.count("second runs refused")
+        // The user deletes the temporary file of its own report.
+        case (.refused(.storage(let error)), .sameShards) where error.message.contains("'/out/twin.jsonl"):
+            self.result.count("second runs without a report")
         default:
             self.result.fail("a second run \(twin.rawValue) is not refused: \(other.ending.map { "\($0)" } ?? "runs")")
         }
