@@ -45,8 +45,8 @@ extension DownloadLife {
     ///   - bytes: The content of the file.
     ///   - site: Its site, whose next version is served since this run started.
     func judgeCurrent(_ completion: TransferCompletion, _ bytes: [UInt8], _ site: Site) {
-        guard site.kind == .again, site.steps > 0, self.wishes.options.ifExists != .skip, self.hands.isEmpty,
-            self.twinDelay == nil, site.quirks.isEmpty
+        guard site.kind == .again, case .steps = site.schedule, site.steps > 0, self.wishes.options.ifExists != .skip,
+            self.hands.isEmpty, self.twinDelay == nil, site.quirks.isEmpty
         else { return }
         let current = site.steps % site.contents.count
         guard !site.contents[current].equals(bytes) else { return self.result.count("current") }
