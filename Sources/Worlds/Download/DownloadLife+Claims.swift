@@ -65,7 +65,9 @@ extension DownloadLife {
                 && site.shown.contains { old in
                     guard versions.contains(old.version) else { return false }
                     let isSameTime = now.modified != nil && now.modified == old.modified
-                    return now.isOneVersion(with: old) || !hasRecord && isSameTime
+                    // The file has the time of its download, which is later than that of any version.
+                    let isLater = old.tag == nil && old.modified == nil && now.modified != nil
+                    return now.isOneVersion(with: old) || !hasRecord && isSameTime || isLater
                 }
         }
         if isShown { return self.result.count("taken for current by a liar's validators") }
