@@ -45,7 +45,9 @@ extension DownloadLife {
     ///   - bytes: The content of the file.
     ///   - site: Its site, whose next version is served since this run started.
     func judgeCurrent(_ completion: TransferCompletion, _ bytes: [UInt8], _ site: Site) {
-        guard site.kind == .again, case .steps = site.schedule, site.steps > 0, self.wishes.options.ifExists != .skip,
+        // A file that is to be resumed is compared at its end: versions that differ in their heads are not told apart.
+        let rule = self.wishes.options.ifExists
+        guard site.kind == .again, case .steps = site.schedule, site.steps > 0, rule != .skip, rule != .resume,
             self.hands.isEmpty, self.twinDelay == nil, site.quirks.isEmpty
         else { return }
         let current = site.steps % site.contents.count
@@ -66,7 +68,8 @@ extension DownloadLife {
                     guard versions.contains(old.version) else { return false }
                     let isSameTime = now.modified != nil && now.modified == old.modified
                     // The file has the time of its download, which is later than that of any version.
-                    let isLater = old.tag == nil && old.modified == nil && now.modified != nil
+                    let isUnrecorded = old.tag == nil || !hasRecord
+                    let isLater = isUnrecorded && old.modified == nil && now.modified != nil
                     return now.isOneVersion(with: old) || !hasRecord && isSameTime || isLater
                 }
         }
