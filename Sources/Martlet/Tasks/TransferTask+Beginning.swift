@@ -7,7 +7,7 @@ internal import TransferCore
 extension TransferTask {
     /// The time before which the task does not begin, in seconds since 1970-01-01T00:00:00Z; `nil` for none.
     ///
-    /// Set it before ``resume()``; a later change has no effect. Until then the task's state is `waiting`, with the reason `date`;
+    /// Set it before ``resume()``; a change after that has an effect at the next one. Until then the task's state is `waiting`, with the reason `date`;
     /// no timeout counts this time. It is a time of the system's clock, also if that is set.
     ///
     /// In a background session the daemon stores the task at once, and a program begins it: if this one has ended, the next

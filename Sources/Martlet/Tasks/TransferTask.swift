@@ -19,8 +19,8 @@ public class TransferTask: @unchecked Sendable {
     public enum State: String, Sendable, Hashable {
         /// Not started, or suspended.
         case suspended
-        /// Waiting for a free slot, for a retry, for its host, or until the configuration's conditions are met; see
-        /// ``TransferTask/waitReason``.
+        /// Waiting for a free slot, for a retry, for its host, for its time, or until the configuration's conditions are
+        /// met; see ``TransferTask/waitReason``.
         case waiting
         /// Transferring.
         case running
