@@ -6,10 +6,6 @@ internal import TransferCore
 extension TransferEngine {
     // MARK: ConnectionBroker
 
-    func takeConnection(_ origin: Origin, for transfer: TransferID) {
-        self.state.withLock { $0.machine.connectionTaken(origin, by: transfer) }
-    }
-
     func acquireConnection(_ origin: Origin, for transfer: TransferID) -> Bool {
         let now = self.time.now
         return self.state.withLock { $0.machine.acquireConnection(origin, for: transfer, now: now) }

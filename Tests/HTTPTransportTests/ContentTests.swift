@@ -18,19 +18,31 @@ private final class PatternContent: RequestContent {
     private let count: Int64
     private let piece: Int64
     private let ending: Ending
+    /// Whether the last piece waits until all earlier ones were sent.
+    private let holdsBack: Bool
     private let transport: HTTPTransport
-    private let state = Mutex((given: Int64(0), sent: Int64(0), calls: 0))
+    private let state = Mutex((given: Int64(0), sent: Int64(0), calls: 0, unsentBeforeLast: Int64?.none))
 
-    init(_ transport: HTTPTransport, _ count: Int64, piece: Int64, hasLength: Bool = true, ending: Ending = .whole) {
+    init(
+        _ transport: HTTPTransport,
+        _ count: Int64,
+        piece: Int64,
+        hasLength: Bool = true,
+        ending: Ending = .whole,
+        holdsBack: Bool = false
+    ) {
         self.transport = transport
         self.count = count
         self.piece = piece
         self.length = hasLength ? count : nil
         self.ending = ending
+        self.holdsBack = holdsBack
     }
 
     var given: Int64 { self.state.withLock { $0.given } }
     var sent: Int64 { self.state.withLock { $0.sent } }
+    /// The bytes that were under way when the last piece was pulled; `nil` before it was held back.
+    var unsentBeforeLast: Int64? { self.state.withLock { $0.unsentBeforeLast } }
 
     func sent(_ count: Int) { self.state.withLock { $0.sent += Int64(count) } }
 
@@ -42,6 +54,11 @@ private final class PatternContent: RequestContent {
                 return (self.length == nil ? .end : .failed, state.calls)
             }
             if case .failing = self.ending, end > self.count / 2 { return (.failed, state.calls) }
+            if self.holdsBack, end == self.count {
+                let isFirst = state.unsentBeforeLast == nil
+                state.unsentBeforeLast = state.given - state.sent
+                if isFirst { return (.afterwards, state.calls) }
+            }
             defer { state.given = end }
             return (.bytes(TestPattern(seed: 5).bytes(state.given..<end)), state.calls)
         }
@@ -126,6 +143,17 @@ struct ContentTests {
             #expect(
                 bytes.count == count && bytes.withUnsafeBytes { TestPattern(seed: 5).firstDifference(in: $0) } == nil
             )
+        }
+    }
+
+    @Test("a piece that waits for the earlier ones is pulled once they were sent")
+    func holdsBack() async throws {
+        let server = try await UploadServer.start { $0.rate = 40_000_000 }
+        try await HTTPTransport.with { (transport) async throws in
+            let content = PatternContent(transport, 12_000_000, piece: 500_000, holdsBack: true)
+            let record = try await self.send(transport, server, content)
+            #expect(record.head?.status == 201 && content.sent == 12_000_000 && content.unsentBeforeLast == 0)
+            #expect(server.only?.bytes.count == 12_000_000)
         }
     }
 

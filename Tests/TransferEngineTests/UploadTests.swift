@@ -358,6 +358,21 @@ struct UploadTests {
         }
     }
 
+    @Test("the last bytes are sent only after all files were compared, also those sent before", arguments: ["f", "g"])
+    func lastBytes(changing path: String) throws {
+        let stage = Stage()
+        stage.put(3 << 20)
+        stage.put(100_000, at: "g")
+        let id = try stage.upload(.parts([.file("f"), .bytes([1]), .file("g"), .bytes([2])]))
+        let exchange = try stage.exchange()
+        let beforeLast = (3 << 20) + 100_002 - (64 << 10)
+        #expect(exchange.pull(beforeLast).count == beforeLast)
+        stage.put(path == "f" ? 3 << 20 : 100_000, at: path, modified: 6)
+        #expect(exchange.pull().count == beforeLast && exchange.contentEnd == .failed)
+        exchange.fail(TransportError(.content, "failed"))
+        #expect(stage.failure(id)?.message.contains("\(path) changed during the upload") == true)
+    }
+
     @Test("a missing or special file fails before any request")
     func missing() throws {
         let stage = Stage()

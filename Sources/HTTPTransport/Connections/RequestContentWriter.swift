@@ -142,6 +142,10 @@ final class RequestContentWriter: @unchecked Sendable {
     /// Writes a piece; returns false if no further piece should be pulled now.
     private func write(_ piece: ContentPiece) -> Bool {
         switch piece {
+        case .afterwards:
+            guard self.underWay > 0 else { return true }
+            self.waiting = piece
+            return false
         case .end:
             self.finish()
             return false

@@ -69,6 +69,7 @@ final class ContentSpool: @unchecked Sendable {
                     let rest = ContentPiece.file(source, offset: offset + Int64(copied), count: count - copied)
                     return self.lane.later { self.received(rest) }
                 }
+            case .afterwards: break
             case .end: return self.end(try self.finished())
             case .failed: return self.end(self.unreadable)
             }

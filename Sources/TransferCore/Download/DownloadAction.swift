@@ -23,8 +23,6 @@ package enum DownloadAction: Sendable {
 
     // MARK: Connection slots
 
-    /// Take a slot regardless of the limit; then `slotTaken`.
-    case take(Origin, RequestNumber)
     /// Return a slot.
     case release(Origin)
     /// Record that the host refused a further connection; its slot has been returned.

@@ -309,9 +309,12 @@ extension DownloadMachine {
 
     mutating func nextPiece(_ index: Int, _ now: Int64) {
         let lane = self.requests[index].lane
-        self.retire(index)
-        guard case .fetching(let fetching) = self.phase else { return }
-        if fetching.planner.isComplete { return self.commit(now) }
+        self.retire(index, keepsSlot: self.requests.count == 1)
+        guard case .fetching(let fetching) = self.phase, !fetching.planner.isComplete else {
+            self.releaseHeldSlot()
+            if self.isFetching { self.commit(now) }
+            return
+        }
         self.openConnections(lane: lane, now)
         // Other transfers may use the connections of the host that this file did not take.
         self.emit(.slotsReleased(lane: lane))

@@ -257,8 +257,7 @@ extension DownloadMachine {
             newerIsLonger: !self.isNewerWrong && self.older.map { held > $0.bytes } ?? false
         )
         for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
-        if let slot = self.heldSlot { self.emit(.release(slot)) }
-        self.heldSlot = nil
+        self.releaseHeldSlot()
         self.requests = []
         self.older = nil
         self.phase = .ended

@@ -80,7 +80,7 @@ extension DownloadMachine {
         case .takeOver:
             guard case .fetching = self.phase else { break }
             self.connections.takeovers += 1
-            self.retire(index)
+            self.retire(index, keepsSlot: self.requests.count == 1)
             self.note("\(request.url.redacted): another connection fetches its last piece")
             self.openConnections(lane: request.lane, avoiding: request.source, now)
         case .giveUp, .yield:

@@ -12,19 +12,28 @@ extension DownloadMachine {
         }
         var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
         request.usePin(pin)
-        request.holdsSlot = self.heldSlot == request.origin
-        // The first connection of a run never waits for the connection limit: the admission has already counted it.
-        if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
-        if !request.holdsSlot { self.emit(.take(request.origin, request.number)) }
-        self.heldSlot = nil
-        self.send(&request, afterClosing: afterClosing)
+        self.launch(&request, afterClosing: afterClosing)
     }
 
-    /// A slot was taken for a request that does not wait for the limit.
-    package mutating func slotTaken(_ origin: Origin, _ number: DownloadAction.RequestNumber) -> [DownloadAction] {
-        guard let index = self.index(of: number) else { return [.release(origin)] }
-        self.requests[index].holdsSlot = true
-        return []
+    /// Sends the only request of a run with the held slot, or once there is a slot of its host.
+    private mutating func launch(_ request: inout FetchRequest, afterClosing: Bool = false) {
+        if self.heldSlot == request.origin {
+            self.heldSlot = nil
+            return self.send(&request, afterClosing: afterClosing)
+        }
+        self.releaseHeldSlot()
+        self.nextRequest = request.number
+        if request.isFetch, self.isFetching { self.assignPiece(to: &request) }
+        let successor = FetchRequest.Successor(url: request.url, purpose: request.purpose)
+        request.wait(for: successor)
+        self.requests.append(request)
+        self.emit(.waitForSlot(request.origin, request.number))
+    }
+
+    /// Returns the slot that is held for the next request, if there is one.
+    mutating func releaseHeldSlot() {
+        if let held = self.heldSlot { self.emit(.release(held)) }
+        self.heldSlot = nil
     }
 
     func makeRequest(
@@ -202,20 +211,22 @@ extension DownloadMachine {
 
     /// Opens connections while more are wanted and allowed and a piece can be assigned.
     mutating func openConnections(lane: Int, avoiding avoided: Int? = nil, _ now: Int64) {
-        guard case .fetching(let fetching) = self.phase, !fetching.planner.isComplete else { return }
+        guard case .fetching(let fetching) = self.phase, !fetching.planner.isComplete else {
+            return self.releaseHeldSlot()
+        }
         if self.requests.isEmpty {
-            // The only connection of a running transfer does not wait for the limit.
             self.reclaimPieces()
-            guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else { return }
+            guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else {
+                return self.releaseHeldSlot()
+            }
             let source = self.chooseSource(avoiding: avoided)
             let (url, pin) = self.url(of: source)
             var request = self.makeRequest(source, url, .fetch, lane: lane, now)
-            self.emit(.take(request.origin, request.number))
-            request.holdsSlot = false
             request.isAdditional = self.connections.hasTaken
             request.usePin(pin)
-            self.send(&request)
+            self.launch(&request)
         }
+        self.releaseHeldSlot()
         if self.requests.count < self.wantedConnections {
             self.emit(.openConnections(lane: lane, avoiding: avoided))
         }
@@ -292,7 +303,7 @@ extension DownloadMachine {
         self.emit(.close(request.number))
         guard request.holdsSlot else { return }
         if keepsSlot {
-            if let held = self.heldSlot { self.emit(.release(held)) }
+            self.releaseHeldSlot()
             self.heldSlot = request.origin
         } else {
             self.emit(.release(request.origin))
@@ -329,11 +340,8 @@ extension DownloadMachine {
     /// Replaces a request by its successor, whose slot is taken first if it is of another host.
     mutating func follow(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
         let (origin, holdsSlot) = (self.requests[index].origin, self.requests[index].holdsSlot)
-        if successor.url.origin == origin { return self.followAtOnce(index, successor, holdsSlot: holdsSlot, now) }
-        // The stall timeout does not apply while the request waits for a slot of the next host.
-        self.requests[index].isPaused = true
-        self.requests[index].holdsSlot = false
-        self.requests[index].stage = .following(successor)
+        if successor.url.origin == origin { return self.followAtOnce(index, successor, now) }
+        self.requests[index].wait(for: successor)
         if holdsSlot { self.emit(.release(origin)) }
         self.emit(.waitForSlot(successor.url.origin, self.requests[index].number))
     }
@@ -341,7 +349,6 @@ extension DownloadMachine {
     private mutating func followAtOnce(
         _ index: Int,
         _ successor: FetchRequest.Successor,
-        holdsSlot: Bool,
         _ now: Int64
     ) {
         let request = self.requests.remove(at: index)
@@ -355,8 +362,6 @@ extension DownloadMachine {
         next.isAdditional = request.isAdditional
         next.isPinned = request.isPinned && !successor.isRedirect
         next.isEndProbe = request.isEndProbe
-        next.holdsSlot = holdsSlot
-        if !holdsSlot { self.emit(.take(next.origin, next.number)) }
         self.send(&next)
     }
 
@@ -372,7 +377,7 @@ extension DownloadMachine {
             self.emit(.slotsReleased(lane: self.lane))
             return self.takeActions()
         }
-        self.followAtOnce(index, successor, holdsSlot: true, now)
+        self.followAtOnce(index, successor, now)
         return self.takeActions()
     }
 }

@@ -17,7 +17,7 @@ struct FetchRequest: Sendable {
         indirect case deciding(Question)
         /// Reading the rest of an unwanted response, so that its connection can be reused.
         indirect case draining(Draining<AfterResponse>)
-        /// The response has ended; the successor waits for a slot of another host.
+        /// Not sent yet, or its response has ended; the successor waits for a slot of its host.
         indirect case following(Successor)
         /// The response has ended; the caller supplies a fresh URL.
         indirect case refreshing(TransferFailure)
@@ -146,6 +146,13 @@ struct FetchRequest: Sendable {
     mutating func usePin(_ pin: RedirectPin?) {
         self.isPinned = pin != nil
         self.hasLeftOrigin = pin?.hasLeftOrigin ?? false
+    }
+
+    /// Waits for a slot of the successor's host; the stall timeout does not apply meanwhile.
+    mutating func wait(for successor: Successor) {
+        self.isPaused = true
+        self.holdsSlot = false
+        self.stage = .following(successor)
     }
 
     var isFetch: Bool { self.purpose == .fetch }

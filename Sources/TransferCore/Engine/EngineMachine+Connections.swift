@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Connections: limits per host, and their fair distribution among the transfers of one host.
 extension EngineMachine {
-    /// Takes a connection regardless of the limit: for a running transfer that has none and must not wait.
-    package mutating func connectionTaken(_ origin: Origin, by id: TransferID) {
-        let host = self.hosts.retain(origin)
-        self.hosts.connect(host, id, fixed: self.fixedConnections(of: id))
-        self.hosts.release(host)
-    }
-
     /// Takes a further connection for a transfer that has one.
     ///
     /// - Returns: False if the host is held, the limit is reached, the host refused as many lately, or another transfer
     ///   waits for the host.
     package mutating func acquireConnection(_ origin: Origin, for id: TransferID, now: Int64) -> Bool {
         guard let host = self.host(origin, of: id) else {
-            self.connectionTaken(origin, by: id)
+            let host = self.hosts.retain(origin)
+            self.hosts.connect(host, id, fixed: self.fixedConnections(of: id))
+            self.hosts.release(host)
             return true
         }
         guard self.permission(host, now) == .free, !self.isAwaited(host) else { return false }

@@ -5,9 +5,6 @@ internal import TransferCore
 ///
 /// A *slot* is the permission for one connection to an origin. No method may be called under a run's lock.
 protocol ConnectionBroker: AnyObject, Sendable {
-    /// Takes a slot regardless of the limit, for a running transfer that has no connection and must not wait.
-    func takeConnection(_ origin: Origin, for transfer: TransferID)
-
     /// Takes a further slot for a transfer that has a connection.
     ///
     /// - Returns: False if the limit is reached, the host refused as many recently, or another transfer waits for it.

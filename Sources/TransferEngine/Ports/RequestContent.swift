@@ -26,6 +26,8 @@ public enum ContentPiece: Sendable {
     case bytes([UInt8])
     /// `count` bytes of a file from `offset` on, at least one; the transport may let the kernel send them.
     case file(any SourceFile, offset: Int64, count: Int)
+    /// No bytes yet: `next` is called again once all earlier pieces were read, or were sent from the file.
+    case afterwards
     /// The end of the content.
     case end
     /// The content cannot continue: the exchange fails with the code `content`.

@@ -42,9 +42,6 @@ extension DownloadRun {
             }
         case .ask(let question, let number): return self.ask(question, number)
         case .refreshLink(let url, let status, let number): self.refreshLink(url, status, number)
-        case .take(let origin, let number):
-            self.host.takeConnection(origin, for: self.transfer.id)
-            return self.report { $0.slotTaken(origin, number) }
         case .release(let origin): self.host.releaseConnection(origin, of: self.transfer.id)
         case .refused(let origin): self.host.connectionRefused(origin)
         case .waitForSlot(let origin, let number): self.waitForSlot(origin, number)

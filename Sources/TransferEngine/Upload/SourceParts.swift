@@ -56,21 +56,42 @@ struct SourceParts: Sendable {
     /// - Precondition: `offset` is in `0..<length`.
     func piece(at offset: Int64, atMost count: Int64) throws(TransferFailure) -> (piece: ContentPiece, count: Int64) {
         let part = self.parts[self.index(of: offset)]
-        let inPart = offset - part.start
-        let count = min(count, part.length - inPart)
-        guard let file = part.file else {
-            if inPart == 0, count == part.length { return (.bytes(part.bytes), count) }
-            return (.bytes(Array(part.bytes[Int(inPart)..<Int(inPart + count)])), count)
-        }
         try Self.check(part)
-        return (.file(file, offset: inPart, count: Int(count)), count)
+        return Self.piece(of: part, at: offset - part.start, atMost: count)
     }
 
-    /// Reads a range of the content, to compute its digest.
-    func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
+    /// Reads the last bytes of the content, then compares all files with what they were when they were opened.
+    ///
+    /// A server that has the whole content has that of one version of each file, even if nobody can tell it any more that a
+    /// file changed: these bytes are sent only if all earlier ones were read from unchanged files.
+    func last(from offset: Int64) throws(TransferFailure) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: Int(self.length - offset))
+        var failure: TransferFailure?
+        bytes.withUnsafeMutableBytes { space in
+            do throws(TransferFailure) { try self.read(offset..<self.length, into: space) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        for part in self.parts { try Self.check(part) }
+        return bytes
+    }
+
+    private static func piece(
+        of part: Part,
+        at inPart: Int64,
+        atMost count: Int64
+    ) -> (piece: ContentPiece, count: Int64) {
+        let count = min(count, part.length - inPart)
+        if let file = part.file { return (.file(file, offset: inPart, count: Int(count)), count) }
+        if inPart == 0, count == part.length { return (.bytes(part.bytes), count) }
+        return (.bytes(Array(part.bytes[Int(inPart)..<Int(inPart + count)])), count)
+    }
+
+    /// Reads a range of the content; whether its files have changed is not known before they are compared.
+    private func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let (piece, count) = try self.piece(at: offset, atMost: range.upperBound - offset)
+            let part = self.parts[self.index(of: offset)]
+            let (piece, count) = Self.piece(of: part, at: offset - part.start, atMost: range.upperBound - offset)
             let start = Int(offset - range.lowerBound)
             let space = buffer.part(start..<start + Int(count))
             switch piece {
@@ -82,8 +103,8 @@ struct SourceParts: Sendable {
                 } catch {
                     throw TransferFailure(error)
                 }
-                guard got == Int(count) else { throw Self.changed("a file") }
-            case .end, .failed: return
+                guard got == Int(count) else { throw Self.changed(part.path) }
+            case .afterwards, .end, .failed: return
             }
             offset += count
         }
@@ -110,6 +131,7 @@ struct SourceParts: Sendable {
             if let failure { throw failure }
             offset = next
         }
+        for part in self.parts { try Self.check(part) }
         return digests.digests()[algorithm]
     }
 

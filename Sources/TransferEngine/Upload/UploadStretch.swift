@@ -13,6 +13,8 @@ final class UploadStretch: RequestContent {
         var offset: Int64
         var pace = SendPace()
         var failure: TransferFailure?
+        /// Whether the transport has read all bytes before the last ones; true at the beginning.
+        var isLastNext = true
         /// Whether a call of the stream's `next` is in progress, and the result it gave during that call.
         var isAsking = false
         var early: Early?
@@ -74,18 +76,57 @@ final class UploadStretch: RequestContent {
     // MARK: Parts
 
     private func next(of parts: SourceParts, _ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
-        let (offset, size) = self.state.withLock { ($0.offset, $0.pace.size) }
+        let (offset, paced) = self.state.withLock { ($0.offset, $0.pace.size) }
         guard offset < self.end else { return .end }
         let quantum = self.run.host.readQuantum(for: self.run.transfer, attempts: 1).map(Int64.init)
+        let size = min(paced, quantum ?? paced)
+        let left = self.end - offset
         do throws(TransferFailure) {
-            let (piece, count) = try parts.piece(at: offset, atMost: min(size, quantum ?? size, self.end - offset))
-            self.state.withLock { $0.offset += count }
-            return self.paced(piece, Int(count), later)
+            if self.end == parts.length, !parts.files.isEmpty {
+                let last = min(size, Self.longestEnd)
+                return left <= last
+                    ? try self.last(of: parts, at: offset, later)
+                    : try self.piece(of: parts, at: offset, atMost: min(size, left - last), later)
+            }
+            return try self.piece(of: parts, at: offset, atMost: min(size, left), later)
         } catch {
             self.state.withLock { $0.failure = error }
             return .failed
         }
     }
+
+    private func piece(
+        of parts: SourceParts,
+        at offset: Int64,
+        atMost most: Int64,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) throws(TransferFailure) -> ContentPiece? {
+        let (piece, count) = try parts.piece(at: offset, atMost: most)
+        self.state.withLock { state in
+            state.offset += count
+            state.isLastNext = false
+        }
+        return self.paced(piece, Int(count), later)
+    }
+
+    /// Returns the last bytes of the content, after the transport has read all earlier ones.
+    private func last(
+        of parts: SourceParts,
+        at offset: Int64,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) throws(TransferFailure) -> ContentPiece? {
+        let wasRead = self.state.withLock { state in
+            defer { state.isLastNext = true }
+            return state.isLastNext
+        }
+        guard wasRead else { return .afterwards }
+        let bytes = try parts.last(from: offset)
+        self.state.withLock { $0.offset = self.end }
+        return self.paced(.bytes(bytes), bytes.count, later)
+    }
+
+    /// The most bytes that are held back until the files were compared: as many as the transport reads at once.
+    private static let longestEnd: Int64 = 64 << 10
 
     // MARK: Streams
 

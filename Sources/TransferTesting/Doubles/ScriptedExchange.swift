@@ -203,6 +203,7 @@ public final class ScriptedExchange: Exchange {
             bytes = [UInt8](repeating: 0, count: count)
             let got = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
             if got != count { self.state.withLock { $0.contentEnd = .failed } }
+        case .afterwards: break
         case .end: self.state.withLock { $0.contentEnd = .whole }
         case .failed: self.state.withLock { $0.contentEnd = .failed }
         }

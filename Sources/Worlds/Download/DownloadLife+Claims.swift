@@ -86,8 +86,8 @@ extension DownloadLife {
         if let limit = self.wishes.configuration.connectionsPerHost, active > limit {
             self.result.fail("\(request.url.host) answers \(active) requests at once, and the limit is \(limit)")
         }
-        // A file with several servers has a connection to each.
-        guard self.sites.allSatisfy({ $0.urls.count == 1 }) else { return }
+        // A file with several servers has a connection to each; a run whose host is silent lends its place.
+        guard self.sites.allSatisfy({ $0.urls.count == 1 }), !self.network.hasBeenSilent() else { return }
         let all = self.sites.flatMap(\.hosts).reduce(into: Set<String>()) { $0.insert($1) }
         let sum = all.reduce(0) { $0 + self.network.others(of: $1) }
         let most = self.wishes.configuration.concurrentTransfers * self.wishes.mostConnections

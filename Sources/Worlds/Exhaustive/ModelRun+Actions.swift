@@ -15,9 +15,6 @@ extension ModelRun {
         case .endPause(let number): _ = self.machine.resumed(number, now)
         case .resume, .deliverLeftover: break
         case .deferred(let number, let step): self.perform(self.machine.deferredStep(step, number, now))
-        case .take(let origin, let number):
-            self.slots += 1
-            self.perform(self.machine.slotTaken(origin, number))
         case .release: self.slots -= 1
         case .waitForSlot(let origin, let number):
             self.afterwards {

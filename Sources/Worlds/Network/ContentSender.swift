@@ -152,6 +152,7 @@ final class ContentSender: @unchecked Sendable {
             guard got == wanted else { return self.fail() }
             self.piece = done + wanted == count ? nil : (piece, done + wanted)
             self.travel(bytes[...])
+        case .afterwards: self.piece = nil
         case .end:
             self.hasEnded = true
             if self.read == self.accepted { self.complete() }

@@ -110,7 +110,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
             return self.fail(self.network.error(.broken, self.host, isReused: true))
         }
         self.isActive = true
-        self.network.began(self.host)
+        self.network.began(self.host, self.connection)
         self.receiver.exchangeConnected()
         guard self.phase != .ended else { return }
         self.phase = .waiting
@@ -173,6 +173,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
             return
         }
         self.phase = .body
+        self.network.answered(self.connection)
         self.deliver { self.receiver.exchangeReceived(head: head) }
         if self.phase == .body { self.next() }
     }
@@ -265,6 +266,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
         self.phase = .ended
         let (number, sent) = (self.facts?.number ?? 0, self.sent)
         self.network.trace.add("network", "#\(number) ends after \(sent) bytes")
+        self.network.answered(self.connection)
         if self.isActive { self.network.ended(self.host) }
         self.isActive = false
         let isWhole = self.sender?.isWhole ?? true

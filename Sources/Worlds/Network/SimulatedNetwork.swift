@@ -52,6 +52,9 @@ package final class SimulatedNetwork {
     let trace: Trace
     private var connections = 0
     private var active: [String: Int] = [:]
+    /// When the requests that have no response yet were sent, by connection.
+    private var unanswered: [Int: Int64] = [:]
+    private var longestSilence: Int64 = 0
 
     /// Creates a network without hosts.
     package init(_ scheduler: Scheduler, _ trace: Trace) {
@@ -79,8 +82,23 @@ package final class SimulatedNetwork {
     }
 
     func others(of host: String) -> Int { self.active[host, default: 0] }
-    func began(_ host: String) { self.active[host, default: 0] += 1 }
+    func began(_ host: String, _ connection: Int) {
+        self.active[host, default: 0] += 1
+        self.unanswered[connection] = self.scheduler.now
+    }
     func ended(_ host: String) { self.active[host, default: 0] -= 1 }
+
+    /// The response to a request began, or the request ended without one.
+    func answered(_ connection: Int) {
+        guard let start = self.unanswered.removeValue(forKey: connection) else { return }
+        self.longestSilence = max(self.longestSilence, self.scheduler.now - start)
+    }
+
+    /// Whether a request has waited so long for its response that its run lent its place to another transfer.
+    func hasBeenSilent() -> Bool {
+        let longest = self.unanswered.values.map { self.scheduler.now - $0 }.max() ?? 0
+        return max(self.longestSilence, longest) >= EngineMachine.silence
+    }
 
     /// An error for the run, which is also among the reasons that a failure may have.
     func error(_ code: TransportError.Code, _ host: String, isReused: Bool = false) -> TransportError {

@@ -441,8 +441,25 @@ struct DownloadMachineOpeningTests {
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(h.part(2, 100_000..<200_000) == "facts etag, extent 2@100000")
         h.body(2, 100_000)
-        #expect(h.done(2) == "close 2, release a, take a, 3:GET a/g 200000- if x")
-        #expect(h.head(3, 404, framing: BodyFraming.none) == "close 3, release a, take a, 4:GET a/f 200000- if x")
+        #expect(h.done(2) == "close 2, 3:GET a/g 200000- if x")
+        #expect(h.head(3, 404, framing: BodyFraming.none) == "close 3, release a, wait a 4")
+        #expect(h.slotFreed("a", 4) == "close 4, 5:GET a/f 200000- if x")
+    }
+
+    @Test("the original URL is requested again at its host once there is a slot, as any other request there")
+    func pinnedElsewhere() {
+        let h = Harness()
+        h.resume(Harness.facts(), [0..<100_000])
+        #expect(h.head(1, 302, ["Location": "http://b/g"], framing: BodyFraming.none) == "release a, wait b 1")
+        #expect(h.slotFreed("b", 1) == "close 1, 2:GET b/g 100000- if x")
+        h.part(2, 100_000..<200_000)
+        h.body(2, 100_000)
+        // One file keeps its connection from part to part, whoever else waits for the host.
+        #expect(h.done(2) == "close 2, 3:GET b/g 200000- if x")
+        #expect(h.head(3, 404, framing: BodyFraming.none) == "close 3, release b, wait a 4")
+        // The stall timeout does not apply meanwhile.
+        #expect(h.tick(after: 100) == "checkpoint")
+        #expect(h.slotFreed("a", 4) == "close 4, 5:GET a/f 200000- if x")
     }
 
     @Test("an unwanted body: short ones are read to keep the connection, long ones are not")

@@ -86,7 +86,7 @@ struct DownloadMachineVersionTests {
         h.part(1, 34_464..<100_000, of: nil, tag: nil)
         h.body(1, 65_536)
         // Nothing more came: the file may end here, which is asked.
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 100000-")
+        #expect(h.done(1) == "close 1, 2:GET a/f 100000-")
         // It does not, and the comparison had its chance.
         #expect(h.part(2, 100_000..<165_536, of: nil, tag: nil) == "close 2, 3:GET a/f")
     }
@@ -180,7 +180,7 @@ struct DownloadMachineVersionTests {
         h.resume(Harness.facts(nil), [0..<100_000])
         h.part(1, 34_464..<200_000, tag: nil)
         h.body(1, 165_536)
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 134464- overlap 65536")
+        #expect(h.done(1) == "close 1, 2:GET a/f 134464- overlap 65536")
     }
 
     @Test("a range that is shorter than requested is taken, and the rest requested")
@@ -189,7 +189,7 @@ struct DownloadMachineVersionTests {
         h.resume(Harness.facts(), [0..<100_000])
         h.part(1, 100_000..<200_000)
         #expect(h.body(1, 100_000) == "write 100000")
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 200000- if x")
+        #expect(h.done(1) == "close 1, 2:GET a/f 200000- if x")
     }
 
     @Test("bytes beyond the requested range are discarded, and the connection with them")
@@ -425,7 +425,7 @@ struct DownloadMachineVersionTests {
         #expect(h.part(1, 0..<300_000) == "partial f")
         h.partialCreated()
         h.body(1, 300_000)
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 300000- if x")
+        #expect(h.done(1) == "close 1, 2:GET a/f 300000- if x")
         #expect(h.machine.history.ranges.isRequired)
     }
 
@@ -436,10 +436,10 @@ struct DownloadMachineVersionTests {
         h.part(1, 0..<300_000, of: nil)
         h.partialCreated()
         h.body(1, 300_000)
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 299999- if x overlap 1")
+        #expect(h.done(1) == "close 1, 2:GET a/f 299999- if x overlap 1")
         h.part(2, 299_999..<300_000, of: nil)
         #expect(h.body(2, 1) == "compare 1@299999, facts etag, extent 2@300000")
-        #expect(h.done(2) == "close 2, release a, take a, 3:GET a/f 300000- if x")
+        #expect(h.done(2) == "close 2, 3:GET a/f 300000- if x")
         #expect(h.head(3, 416, framing: BodyFraming.none) == "close 3, release a, commit f 300000")
     }
 
@@ -645,7 +645,7 @@ struct DownloadMachineSearchTests {
         h.part(1, 0..<500_000)
         h.partialCreated()
         #expect(h.body(1, 500_000) == "write 500000")
-        #expect(h.done(1) == "close 1, release a, take a, 2:GET a/f 0- if x")
+        #expect(h.done(1) == "close 1, 2:GET a/f 0- if x")
         // It begins at byte 0, and the held bytes end at 500,000.
         #expect(h.part(2, 0..<Harness.length) == "partial f discarding")
         #expect(h.created?.request == 2)

@@ -325,9 +325,6 @@ final class MachineHarness {
             #expect(self.ending == nil || Self.mayFollowTheEnd(action), "after the end: \(action)")
             self.count(action)
             if let word = Self.word(action) { self.words.append(word) }
-            if case .take(let origin, let number) = action {
-                self.perform(self.machine.slotTaken(origin, number))
-            }
             if case .recordFacts = action {
                 self.facts = self.machine.facts
                 self.words.append("facts \(self.machine.facts?.consistency?.rawValue ?? "-")")
@@ -347,7 +344,6 @@ final class MachineHarness {
 
     private func count(_ action: DownloadAction) {
         switch action {
-        case .take(let origin, _): self.slots[origin, default: 0] += 1
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             #expect(self.slots[origin, default: 0] >= 0)
@@ -383,7 +379,6 @@ final class MachineHarness {
         case .deferred(let number, let step): "defer \(number) \(self.word(step))"
         case .ask(let question, let number): "ask \(number) \(self.word(question))"
         case .refreshLink(_, let status, let number): "refresh \(number) \(status)"
-        case .take(let origin, _): "take \(origin.host)"
         case .release(let origin): "release \(origin.host)"
         case .refused(let origin): "refused \(origin.host)"
         case .waitForSlot(let origin, let number): "wait \(origin.host) \(number)"

@@ -551,9 +551,6 @@ final class MachineWalk {
                 }
             }
         case .refreshLink: self.check(false, "no refresher")
-        case .take(let origin, let number):
-            self.slots[origin, default: 0] += 1
-            self.handle { $0.slotTaken(origin, number) }
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             self.check(self.slots[origin, default: 0] >= 0, "a slot was released twice")

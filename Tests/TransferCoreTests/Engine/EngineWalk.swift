@@ -292,14 +292,9 @@ struct EngineWalk {
     }
 
     private mutating func acquire() {
-        guard let item = self.pick({ $0.hasRun }), let index = self.naive.index(item.id) else { return }
+        guard let item = self.pick({ !$0.connections.isEmpty }), let index = self.naive.index(item.id) else { return }
         let host = self.chance(80) ? item.host : self.host()
         let origin = MachineStage.origin(host)
-        if item.connections.isEmpty, item.claims.isEmpty {
-            self.machine.connectionTaken(origin, by: TransferID(item.id))
-            self.naive.items[index].connections.append(host)
-            return
-        }
         let isGranted = self.machine.acquireConnection(origin, for: TransferID(item.id), now: self.naive.now)
         self.check(
             isGranted == self.naive.mayAcquire(item, host),
@@ -324,10 +319,10 @@ struct EngineWalk {
         }
     }
 
-    /// A redirect to another host.
+    /// A redirect to another host, or a request after the only one was closed.
     private mutating func claim() {
-        guard let item = self.pick({ $0.connections.count == 1 && $0.claims.isEmpty }) else { return }
-        self.releaseOne(item.id, item.connections[0])
+        guard let item = self.pick({ $0.hasRun && $0.connections.count <= 1 && $0.claims.isEmpty }) else { return }
+        if let own = item.connections.first { self.releaseOne(item.id, own) }
         guard let index = self.naive.index(item.id) else { return }
         let host = self.host()
         let number = self.machine.awaitConnection(MachineStage.origin(host), for: TransferID(item.id))

@@ -189,21 +189,4 @@ struct FairnessTests {
         let later = stage.acquire(for: 1)
         #expect(later == 7)
     }
-
-    @Test("a connection that must not wait is taken beyond the limit, and counts")
-    func forced() {
-        var stage = MachineStage(limit: 5, perHost: 1)
-        stage.add("a")
-        stage.add("b")
-        stage.starts()
-        stage.release("b", of: 2)
-        stage.machine.connectionTaken(self.a, by: TransferID(2))
-        #expect(stage.machine.connections(to: self.a) == 2)
-        stage.end(2)
-        stage.add("a")
-        let none = stage.starts()
-        stage.end(1)
-        let next = stage.starts()
-        #expect(none.isEmpty && next == [3])
-    }
 }
