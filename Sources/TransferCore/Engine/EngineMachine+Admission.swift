@@ -193,9 +193,8 @@ extension EngineMachine {
         self.endHeldTime(slot, now)
         self.leaveHost(slot)
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
-        self.entries[slot].startedRequests = 0
         self.entries[slot].reductions = self.affordable.reductions
-        self.requestStarts(host, by: slot, now)
+        self.requestStarts(host, by: id, now)
         self.move(slot, to: .running)
         self.runCount += 1
         if self.startsLeft != .max { self.startsLeft -= 1 }

@@ -6,12 +6,8 @@ extension EngineMachine {
     /// - Returns: False if the host is held, the limit is reached, the host refused as many lately, or another transfer
     ///   waits for the host.
     package mutating func acquireConnection(_ origin: Origin, for id: TransferID, now: Int64) -> Bool {
-        guard let host = self.host(origin, of: id) else {
-            let host = self.hosts.retain(origin)
-            self.hosts.connect(host, id, fixed: self.fixedConnections(of: id))
-            self.hosts.release(host)
-            return true
-        }
+        let host = self.hosts.retain(origin)
+        defer { self.hosts.release(host) }
         guard self.permission(host, now) == .free, !self.isAwaited(host) else { return false }
         if self.isPolite {
             let domain = Int(self.hosts[host].domain)
@@ -24,7 +20,7 @@ extension EngineMachine {
         let fixed = self.fixedConnections(of: id)
         guard self.isConnectionFree(host, id, fixed: fixed) else { return false }
         self.hosts.connect(host, id, fixed: fixed)
-        self.requestStarts(host, by: self.slots[id], now)
+        self.requestStarts(host, by: id, now)
         return true
     }
 
@@ -158,7 +154,7 @@ extension EngineMachine {
             self.hosts.connect(host, claim.id, fixed: self.fixedConnections(of: claim.id))
             if self.hosts[host].claims.isEmpty { self.claimedHosts.remove(at: index) }
             if let slot = self.slots[claim.id] { self.entries[slot].claims -= 1 }
-            self.requestStarts(host, by: self.slots[claim.id], now)
+            self.requestStarts(host, by: claim.id, now)
             self.hosts.release(host)
             return .grant(claim.number)
         }

@@ -36,9 +36,9 @@ extension EngineMachine {
     }
 
     /// A request to a host starts: the intervals begin.
-    mutating func requestStarts(_ host: Int, by slot: Int?, _ now: Int64) {
+    mutating func requestStarts(_ host: Int, by id: TransferID?, _ now: Int64) {
         guard self.politeness.concernsRequests else { return }
-        if let slot { self.entries[slot].startedRequests += 1 }
+        if let id, let place = self.hosts[host].place(of: id) { self.hosts[host].holders[place].granted += 1 }
         self.reserveStart(host, at: now)
     }
 
@@ -57,9 +57,9 @@ extension EngineMachine {
     /// The first request over a connection that was granted starts at once, because the grant waited. Others, such as
     /// those that follow a redirect within a host, take the host's and the domain's next free time.
     package mutating func requestDelay(_ origin: Origin, for id: TransferID, now: Int64) -> Int64 {
-        guard let slot = self.slots[id], let host = self.host(origin, of: id) else { return 0 }
-        if self.entries[slot].startedRequests > 0 {
-            self.entries[slot].startedRequests -= 1
+        guard self.slots[id] != nil, let host = self.host(origin, of: id) else { return 0 }
+        if let place = self.hosts[host].place(of: id), self.hosts[host].holders[place].granted > 0 {
+            self.hosts[host].holders[place].granted -= 1
             return 0
         }
         var time = max(now, self.hosts[host].nextStart)

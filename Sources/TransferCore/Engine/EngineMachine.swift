@@ -29,8 +29,6 @@ package struct EngineMachine: Sendable {
         /// In nanoseconds; negative if an outage is a failure like any other.
         var outageTimeout: Int64
         var lane: Int16 = 0
-        /// The requests whose start was reserved with a connection, and which were not sent yet.
-        var startedRequests: Int16 = 0
         /// The number of reductions of ``affordable`` when its run started.
         var reductions: Int32 = 0
         /// The waits for a connection to another host.

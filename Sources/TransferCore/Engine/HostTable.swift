@@ -64,6 +64,8 @@ struct HostTable: Sendable {
         var count: Int32
         /// The number of connections fixed by its caller, or 0.
         var fixed: Int32
+        /// The connections whose first request was permitted with them, and was not sent yet.
+        var granted: Int32 = 0
 
         /// The connections within the fixed number.
         var fixedCount: Int32 { min(self.count, self.fixed) }
@@ -217,6 +219,8 @@ struct HostTable: Sendable {
             self.hosts[index].fixedConnections -= 1
         }
         self.hosts[index].holders[place].count -= 1
+        // It may be one that was used: then the other's request waits, which is polite.
+        if self.hosts[index].holders[place].granted > 0 { self.hosts[index].holders[place].granted -= 1 }
         if self.hosts[index].holders[place].count == 0 {
             self.hosts[index].holders.swapAt(place, self.hosts[index].holders.count - 1)
             self.hosts[index].holders.removeLast()

@@ -113,6 +113,7 @@ final class Command: @unchecked Sendable {
 
     private var early: [(TransferID, Ending.Kind)] = []
     private var isCancelled: Set<Int> = []
+    private var isPausedAsWhole = false
     private var hasStarted: Set<Int> = []
 
     private func heard(_ event: TransferEvent) {
@@ -212,7 +213,11 @@ final class Command: @unchecked Sendable {
             self.later(length) { self.engine.resume(id) }
         case .pauseAll(let length):
             self.engine.pauseAll()
-            self.later(length) { self.engine.resumeAll() }
+            self.isPausedAsWhole = true
+            self.later(length) {
+                self.engine.resumeAll()
+                self.isPausedAsWhole = false
+            }
         case .cancel(let job, let keeping):
             guard let id = self.ids[job], self.ended[id] == nil else { return }
             // The first of two cancellations counts; a transfer that has not started knows no partial file.
@@ -260,6 +265,34 @@ final class Command: @unchecked Sendable {
             life.hasOnlyCountedRetries
         else { return }
         life.result.fail("\(count) retries without a byte, and \(life.wishes.options.retries) are permitted")
+    }
+
+    /// Judges the waits of transfers while nothing happens for a while: each has a cause.
+    ///
+    /// Not judged are those for another process, for a disk that fails, and for descriptors.
+    func judgeWaits() {
+        let life = self.life
+        guard self.process.isAlive, !self.hasExited, life.twinDelay == nil, !life.faults.hasFaults,
+            life.network.shortageOneIn == 0, life.network.shortage.isEmpty
+        else { return }
+        let (counts, holds) = (self.engine.counts, self.engine.holds)
+        life.result.count("idle moments")
+        for (id, job) in self.jobs where self.ended[id] == nil {
+            switch self.engine.state(of: id) {
+            case .waiting:
+                // Those of its host may have its connections, or the host's interval has not passed.
+                guard holds.isEmpty, counts.running == 0, !self.isPausedAsWhole,
+                    life.wishes.configuration.politeness.hostInterval == 0
+                else { continue }
+                life.result.fail("job \(job) waits, and nothing runs")
+            case .running:
+                guard holds.isEmpty, counts.running == 1, self.transport.openExchanges == 0,
+                    life.wishes.configuration.politeness.hostInterval == 0
+                else { continue }
+                life.result.fail("job \(job) runs without a request, and nothing else does")
+            default: break
+            }
+        }
     }
 
     /// The transfers that have not ended, for a world that does not end.

@@ -77,6 +77,21 @@ extension DownloadLife {
         self.result.fail("\(completion.path) is an earlier version, and is said to be current")
     }
 
+    /// Judges the time between two requests of one process to a host.
+    func judgeInterval(_ request: ServerRequest) {
+        let interval = self.wishes.configuration.politeness.hostInterval
+        guard interval > 0, self.twinDelay == nil, !self.faults.hasFaults else { return }
+        let last = self.lastRequests.updateValue((self.scheduler.now, request.process), forKey: request.url.host)
+        // A request is permitted when its transfer starts, and sent after what that needs of the disk and the network.
+        let margin = 2 * self.network.roundTrip + 60_000_000
+        guard let last, last.process == request.process else { return }
+        let between = self.scheduler.now - last.time
+        guard between < interval - margin else { return }
+        self.result.fail(
+            "two requests to \(request.url.host) are \(between / 1_000_000) ms apart, not \(interval / 1_000_000)"
+        )
+    }
+
     /// Judges the number of requests that a host answers at once.
     func judgeLimits(_ request: ServerRequest) {
         // The requests of a process that was killed end when the server finds out; a limit that is lowered ends none.

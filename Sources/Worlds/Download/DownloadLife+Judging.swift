@@ -19,6 +19,7 @@ extension DownloadLife {
     func judge(_ request: ServerRequest) {
         let now = self.scheduler.now
         self.judgeLimits(request)
+        self.judgeInterval(request)
         // Bytes on their way at the beginning of the pause may still arrive.
         let margin = 3 * self.network.roundTrip + 10_000_000
         if self.pause.contains(now - margin), self.pause.contains(now), self.runs == 1 {

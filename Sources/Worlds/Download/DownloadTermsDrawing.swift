@@ -32,7 +32,7 @@ struct DownloadWishes {
     init(_ recipe: inout Recipe, sites: [Site]) {
         let isHonest = sites.allSatisfy(\.isHonest)
         for site in sites {
-            var job = Job(site: site, expectedName: site.urls[0].split(separator: "/").last.map(String.init) ?? "")
+            var job = Job(site: site, expectedName: site.name)
             let version = recipe.draw(0...site.contents.count - 1)
             if recipe.has(oneIn: 11, "the user gives the digest of version \(version)") { job.checksum = version }
             if recipe.draw(0...2) == 0 {
@@ -43,7 +43,7 @@ struct DownloadWishes {
             if self.jobs.isEmpty, recipe.has(oneIn: 6, "the user's name for the first file is exact") {
                 job.isExact = true
                 // Half of them are the names that other programs take.
-                if isGiven || job.name == nil { job.name = site.urls[0].split(separator: "/").last.map(String.init) }
+                if isGiven || job.name == nil { job.name = site.name }
                 job.expectedName = job.name ?? job.expectedName
             }
             self.jobs.append(job)
@@ -71,6 +71,20 @@ struct DownloadWishes {
         let rate = Int64(recipe.draw(20...400)) << 10
         if recipe.has(oneIn: 10, "the user limits the rate to \(rate) bytes a second") {
             self.configuration.rateLimit = rate
+        }
+        let interval = Int64(recipe.draw(5...20)) * 100_000_000
+        if recipe.has(oneIn: 15, "requests to a host are \(interval / 1_000_000) ms apart") {
+            self.configuration.politeness.hostInterval = interval
+        }
+        let (floor, window) = (Int64(recipe.draw(1...200)) << 10, Int64(recipe.draw(1...20)))
+        if recipe.has(oneIn: 25, "a transfer of less than \(floor) bytes a second over \(window) s fails") {
+            self.options.speedFloor = SpeedFloor(rate: floor, window: window * 1_000_000_000)
+            self.mayFail = true
+        }
+        if sites.contains(where: \.isLinked) {
+            self.options.refresher = SiteLinks(sites, refusing: recipe.draw(0...4) == 0)
+            // There may be more than the three fresh links that one transfer asks for.
+            self.mayFail = true
         }
         self.configuration.concurrentTransfers = recipe.draw(1...5)
         if recipe.draw(0...3) == 0 { self.configuration.connectionsPerHost = recipe.draw(1...4) }
@@ -114,6 +128,30 @@ struct DownloadWishes {
         )
         request.nameIsExact = job.isExact && self.options.ifExists != .rename
         return request
+    }
+}
+
+/// The program that supplies fresh links of sites.
+///
+/// `@unchecked Sendable`: a world runs on one thread.
+private final class SiteLinks: LinkRefresher, @unchecked Sendable {
+    private let sites: [Site]
+    private let refuses: Bool
+    private var calls = 0
+
+    init(_ sites: [Site], refusing refuses: Bool) {
+        self.sites = sites
+        self.refuses = refuses
+    }
+
+    func freshURL(for url: HTTPURL, status: Int) throws(TransferFailure) -> HTTPURL? {
+        self.calls += 1
+        if self.refuses, self.calls > 1 {
+            if self.calls % 2 == 0 { return nil }
+            throw TransferFailure(.authentication, "the program has no other link")
+        }
+        guard let site = self.sites.first(where: { $0.has(url.path) }) else { return nil }
+        return try? HTTPURL(site.freshURL)
     }
 }
 

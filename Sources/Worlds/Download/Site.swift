@@ -50,6 +50,8 @@ final class Site: SimulatedServer {
     /// Whether the first host redirects to the others, instead of all being mirrors.
     let isRedirector: Bool
     let linkLifetime: Int64?
+    /// Whether the user's own URL expires, and a program supplies others.
+    let isLinked: Bool
     /// Whether no response names the length.
     let hidesLength: Bool
     /// Whether ranges are shortened to ``cap``.
@@ -98,7 +100,7 @@ final class Site: SimulatedServer {
 
     private let scheduler: Scheduler
     private let trace: Trace
-    private let name: String
+    let name: String
 
     var isHonest: Bool { self.kind == .honest }
 
@@ -116,8 +118,11 @@ final class Site: SimulatedServer {
         if case .hosts = self.schedule, !self.isRedirector {
             return self.hosts.dropFirst().map { "http://\($0)/\(self.name)" }
         }
-        return ["http://\(self.hosts[0])/\(self.name)"]
+        return ["http://\(self.hosts[0])/\(self.name)\(self.isLinked ? "?0" : "")"]
     }
+
+    /// A URL that is valid from now on.
+    var freshURL: String { "http://\(self.hosts[0])/\(self.name)?\(self.now)" }
 
     init(
         _ recipe: inout Recipe,
@@ -174,10 +179,13 @@ final class Site: SimulatedServer {
         self.isRedirector = kind == .redirect || self.hosts.count > 1 && isHonest && recipe.draw(0...1) == 0
         // Of an honest site each link can be used at least once.
         let lifetime = Int64(recipe.draw((isHonest ? 10 : 1)...60)) * 100_000_000
-        self.linkLifetime =
+        let hasExpiringTargets =
             self.isRedirector
-                && recipe.has(oneIn: isHonest ? 2 : 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
-            ? lifetime : nil
+            && recipe.has(oneIn: isHonest ? 2 : 3, "the redirector's links expire after \(lifetime / 1_000_000) ms")
+        self.isLinked =
+            self.hosts.count == 1
+            && recipe.has(oneIn: 12, "links expire after \(lifetime / 1_000_000) ms, and a program has fresh ones")
+        self.linkLifetime = hasExpiringTargets || self.isLinked ? lifetime : nil
         self.rate = max(16 << 10, Int64(size) * 1000 / recipe.pick([80, 150, 250, 400, 2000, 20_000]))
         let most =
             switch kind {

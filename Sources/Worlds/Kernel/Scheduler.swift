@@ -75,6 +75,9 @@ package final class Scheduler: @unchecked Sendable {
         return self.nextNumber
     }
 
+    /// The time until the next piece of work, in nanoseconds; less, if that was prevented meanwhile.
+    var idleTime: Int64 { self.heap.first.map { $0.due - self.now } ?? 0 }
+
     /// Prevents scheduled work, unless it has begun.
     package func cancel(_ number: UInt64) {
         if self.pending.contains(number) { self.cancelled.insert(number) }

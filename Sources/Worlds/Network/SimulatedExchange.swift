@@ -76,6 +76,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
 
     func begin() {
         self.startedAt = self.scheduler.now
+        self.transport.openExchanges += 1
         let roundTrip = self.network.roundTrip
         self.later(self.isReused ? 0 : roundTrip) { self.connected() }
     }
@@ -264,6 +265,7 @@ final class SimulatedExchange: Exchange, @unchecked Sendable {
     private func finish(keeping: Bool) {
         guard self.phase != .ended else { return }
         self.phase = .ended
+        self.transport.openExchanges -= 1
         let (number, sent) = (self.facts?.number ?? 0, self.sent)
         self.network.trace.add("network", "#\(number) ends after \(sent) bytes")
         self.network.answered(self.connection)

@@ -12,6 +12,9 @@ package final class SimulatedTransport: Transport, @unchecked Sendable {
     let process: SimulatedProcess
     package let laneCount: Int
 
+    /// The number of exchanges that have begun and not ended.
+    var openExchanges = 0
+
     private var currentLane: Int?
     private var laneDue: [Int64]
     /// The idle connections, by lane and origin.

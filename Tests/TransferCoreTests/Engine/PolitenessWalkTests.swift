@@ -13,6 +13,32 @@ struct PolitenessWalkTests {
         #expect(walk.ended == walk.added)
     }
 
+    @Test("a further connection to a new host begins its interval, and a permission is for one host and connection")
+    func newHosts() {
+        var limits = PolitenessLimits()
+        limits.hostInterval = 100
+        limits.connectionsPerDomain = 2
+        var machine = EngineMachine(limit: 4, politeness: limits)
+        machine.start()
+        let (a, b, c) = (
+            MachineStage.origin("a.big.com"), MachineStage.origin("b.big.com"), MachineStage.origin("c.big.com")
+        )
+        let id = machine.add(.init(origin: a))
+        let start = machine.next(now: 0)
+        #expect(start == .start(id, lane: 0))
+        let isAcquired = machine.acquireConnection(b, for: id, now: 0)
+        let isBeyondDomain = machine.acquireConnection(c, for: id, now: 0)
+        #expect(isAcquired && !isBeyondDomain)
+        let atOnce = machine.requestDelay(b, for: id, now: 0)
+        let isTooEarly = machine.acquireConnection(b, for: id, now: 50)
+        #expect(atOnce == 0 && !isTooEarly)
+        // That of the connection to the other host was not used, and is none here.
+        let atSameHost = machine.requestDelay(b, for: id, now: 50)
+        machine.connectionReleased(a, by: id)
+        let atOtherHost = machine.requestDelay(a, for: id, now: 50)
+        #expect(atSameHost == 50 && atOtherHost == 50)
+    }
+
     @Test("a thousand transfers of a full domain do not hold those of other hosts")
     func otherHosts() {
         var limits = PolitenessLimits()
