@@ -60,21 +60,6 @@ struct SourceParts: Sendable {
         return Self.piece(of: part, at: offset - part.start, atMost: count)
     }
 
-    /// Reads the last bytes of the content, then compares all files with what they were when they were opened.
-    ///
-    /// A server that has the whole content has that of one version of each file, even if nobody can tell it any more that a
-    /// file changed: these bytes are sent only if all earlier ones were read from unchanged files.
-    func last(from offset: Int64) throws(TransferFailure) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: Int(self.length - offset))
-        var failure: TransferFailure?
-        bytes.withUnsafeMutableBytes { space in
-            do throws(TransferFailure) { try self.read(offset..<self.length, into: space) } catch { failure = error }
-        }
-        if let failure { throw failure }
-        for part in self.parts { try Self.check(part) }
-        return bytes
-    }
-
     private static func piece(
         of part: Part,
         at inPart: Int64,
@@ -86,8 +71,8 @@ struct SourceParts: Sendable {
         return (.bytes(Array(part.bytes[Int(inPart)..<Int(inPart + count)])), count)
     }
 
-    /// Reads a range of the content; whether its files have changed is not known before they are compared.
-    private func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
+    /// Reads a range of the content, then compares all files with what they were when they were opened.
+    func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let part = self.parts[self.index(of: offset)]
@@ -108,6 +93,7 @@ struct SourceParts: Sendable {
             }
             offset += count
         }
+        for part in self.parts { try Self.check(part) }
     }
 
     /// Computes the digest of a range of the content; blocks.
@@ -131,7 +117,6 @@ struct SourceParts: Sendable {
             if let failure { throw failure }
             offset = next
         }
-        for part in self.parts { try Self.check(part) }
         return digests.digests()[algorithm]
     }
 

@@ -85,7 +85,7 @@ final class UploadStretch: RequestContent {
             if self.end == parts.length, !parts.files.isEmpty {
                 let last = min(size, Self.longestEnd)
                 return left <= last
-                    ? try self.last(of: parts, at: offset, later)
+                    ? self.last(of: parts, at: offset, later)
                     : try self.piece(of: parts, at: offset, atMost: min(size, left - last), later)
             }
             return try self.piece(of: parts, at: offset, atMost: min(size, left), later)
@@ -114,15 +114,16 @@ final class UploadStretch: RequestContent {
         of parts: SourceParts,
         at offset: Int64,
         _ later: @escaping @Sendable (ContentPiece) -> Void
-    ) throws(TransferFailure) -> ContentPiece? {
+    ) -> ContentPiece? {
         let wasRead = self.state.withLock { state in
             defer { state.isLastNext = true }
             return state.isLastNext
         }
         guard wasRead else { return .afterwards }
-        let bytes = try parts.last(from: offset)
         self.state.withLock { $0.offset = self.end }
-        return self.paced(.bytes(bytes), bytes.count, later)
+        let rest = ContentEnd(parts) { failure in self.state.withLock { $0.failure = failure } }
+        let count = Int(self.end - offset)
+        return self.paced(.file(rest, offset: offset, count: count), count, later)
     }
 
     /// The most bytes that are held back until the files were compared: as many as the transport reads at once.
@@ -256,4 +257,35 @@ final class UploadStretch: RequestContent {
     }
 
     private static let longestWait: Int64 = 500_000_000
+}
+
+/// The last bytes of a content, which are known to be of unchanged files once they were read.
+///
+/// A server that has the whole content has that of one version of each file, even if nobody can tell it any more that a file
+/// changed: these bytes are sent only if all earlier ones were read from unchanged files.
+private final class ContentEnd: SourceFile {
+    private let parts: SourceParts
+    private let failed: @Sendable (TransferFailure) -> Void
+
+    init(_ parts: SourceParts, failed: @escaping @Sendable (TransferFailure) -> Void) {
+        self.parts = parts
+        self.failed = failed
+    }
+
+    /// None: the kernel would send the bytes before the files are compared.
+    var descriptor: Int32? { nil }
+
+    func identity() throws(StorageError) -> FileIdentity {
+        throw StorageError(.inputOutput, "the end of a content is no file of its own")
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {
+        do throws(TransferFailure) {
+            try self.parts.read(offset..<offset + Int64(buffer.count), into: buffer)
+        } catch {
+            self.failed(error)
+            throw StorageError(.inputOutput, error.message)
+        }
+        return buffer.count
+    }
 }

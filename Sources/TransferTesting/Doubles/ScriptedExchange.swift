@@ -202,7 +202,11 @@ public final class ScriptedExchange: Exchange {
         case .file(let file, let offset, let count):
             bytes = [UInt8](repeating: 0, count: count)
             let got = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
-            if got != count { self.state.withLock { $0.contentEnd = .failed } }
+            if got != count {
+                // As from a connection, nothing of it is sent.
+                self.state.withLock { $0.contentEnd = .failed }
+                bytes = []
+            }
         case .afterwards: break
         case .end: self.state.withLock { $0.contentEnd = .whole }
         case .failed: self.state.withLock { $0.contentEnd = .failed }
