@@ -4,7 +4,7 @@ internal import TransferCore
 
 /// The services that runs need from the engine: connections, names and rate limits.
 extension TransferEngine {
-    // MARK: ConnectionBroker
+    // MARK: Connections
 
     func acquireConnection(_ origin: Origin, for transfer: TransferID) -> Bool {
         let now = self.time.now
@@ -26,7 +26,7 @@ extension TransferEngine {
 
     func connectionsReleased(lane: Int?) { self.drive(onLane: lane) }
 
-    // MARK: NameReserver
+    // MARK: Names
 
     func takeName(directory: String, base: String) -> FileTarget {
         self.state.withLock { $0.machine.takeName(directory: directory, base: base) }
@@ -36,7 +36,7 @@ extension TransferEngine {
         self.state.withLock { $0.machine.takeNextName(directory: directory, base: base) }
     }
 
-    // MARK: RateGate
+    // MARK: Rates
 
     var isThrottling: Bool { self.throttles.load(ordering: .relaxed) }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import Platform
 import Testing
 import TransferCore
 import TransferTesting
@@ -61,6 +62,6 @@ struct IDCompletionTests {
 /// Runs work that blocks outside of Swift's pool.
 private func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
-        do { try PosixThread.start { continuation.resume(returning: work()) } } catch { fatalError("\(error)") }
+        do { try SystemThread.run { continuation.resume(returning: work()) } } catch { fatalError("\(error)") }
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Platform
 import Testing
 import TransferCore
 import TransferEngine
@@ -78,7 +79,7 @@ import TransferTesting
         let directory = try TemporaryDirectory()
         let command = RefreshCommand("echo > '\(directory.path("started"))'; sleep 1000")
         let ended = Gate()
-        try PosixThread.start {
+        try SystemThread.run {
             let url = try? HTTPURL("http://host/a")
             if let url { _ = try? command.freshURL(for: url, status: 403) }
             ended.open()

@@ -212,6 +212,31 @@ struct PolicyTests {
         #expect(stage.end(id) == "finished")
     }
 
+    @Test("a second decision about a challenge is not one about the response that follows", arguments: [false, true])
+    func decidesTwice(uploads: Bool) throws {
+        let stage = Stage()
+        let policy = Policy(nil)
+        stage.put(10)
+        let id =
+            if uploads {
+                try stage.upload {
+                    $0.policy = policy
+                    $0.options.acceptsAnyStatus = true
+                }
+            } else { try self.add(stage, policy, Memory()) { $0.options.acceptsAnyStatus = true } }
+        let exchange = try stage.exchange()
+        if uploads { _ = exchange.pull() }
+        exchange.respond(401, ["WWW-Authenticate": "Basic realm=x", "Content-Length": "0"], framing: .none)
+        let first = policy.state.withLock { $0.later }
+        first?(.proceed)
+        #expect(policy.questions == ["challenge 401 0", "response 401 0"])
+        first?(.cancel)
+        #expect(stage.end(id) == nil)
+        policy.decideNow(.proceed)
+        exchange.end()
+        #expect(stage.end(id) == "finished")
+    }
+
     @Test("a transfer that is cancelled, paused or timed out while a decision is awaited ends accordingly")
     func endsWhileDeciding() throws {
         let stage = Stage()

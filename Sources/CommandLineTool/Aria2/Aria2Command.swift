@@ -149,7 +149,7 @@ struct Aria2Deadline {
         let (seconds, process) = (self.seconds, self.process)
         let clock = ContinuousClock()
         let start = clock.now
-        try PosixThread.start {
+        try SystemThread.run {
             while true {
                 usleep(200_000)
                 if seconds > 0, clock.now - start >= .seconds(seconds) { break }

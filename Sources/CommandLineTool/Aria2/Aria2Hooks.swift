@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Daemon
+import Platform
 import TransferCore
 
 /// The programs that a run without the RPC starts on events: `--on-download-complete` and the others.
@@ -31,7 +32,7 @@ struct Aria2Hooks: Sendable {
         do {
             let child = try ChildProcess.start([program, id.description, "1", path], environment: [:])
             child.write([])
-            try PosixThread.start { _ = child.wait() }
+            try SystemThread.run { _ = child.wait() }
             return nil
         } catch {
             return "\(error)"

@@ -51,7 +51,7 @@ final class DescriptorSource: ContentStream {
         }
         if starts {
             do throws(BadValue) {
-                try PosixThread.start { self.run() }
+                try SystemThread.run { self.run() }
             } catch {
                 return take(.failure(TransferFailure(.fileIO, error.description)))
             }

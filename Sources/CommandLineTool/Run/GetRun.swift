@@ -252,7 +252,7 @@ final class RunControl: Sendable {
 
     /// Starts the feeder on a separate thread.
     func start(_ feed: @escaping @Sendable () -> Void) throws(BadValue) {
-        try PosixThread.start {
+        try SystemThread.run {
             feed()
             Task {
                 await self.engine.waitUntilDrained()

@@ -37,7 +37,7 @@ struct SignalWatcher {
         other: @escaping @Sendable (Int32) -> Bool = { _ in true }
     ) throws(BadValue) {
         let signals = self.signals
-        try PosixThread.start {
+        try SystemThread.run {
             var signals = signals
             var stopped: ContinuousClock.Instant?
             while true {

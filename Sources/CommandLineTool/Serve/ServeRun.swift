@@ -78,7 +78,7 @@ enum ServeRun {
     private static func wait(for stopped: WakeUp) async {
         await withCheckedContinuation { continuation in
             do {
-                try PosixThread.start {
+                try SystemThread.run {
                     while !stopped.wait(milliseconds: -1) {}
                     continuation.resume()
                 }

@@ -50,7 +50,7 @@ final class TopRun: Sendable {
         self.features.withLock { $0 = features }
         return await withCheckedContinuation { continuation in
             do throws(BadValue) {
-                try PosixThread.start { continuation.resume(returning: self.show()) }
+                try SystemThread.run { continuation.resume(returning: self.show()) }
             } catch {
                 OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
                 continuation.resume(returning: ExitStatus.usage)

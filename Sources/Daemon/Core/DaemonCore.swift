@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 package import Control
 internal import FileStorage
 internal import HTTPTransport

@@ -127,7 +127,7 @@ extension BackgroundRunner {
             guard isNew else { return }
         }
         // Releases the event when the last call for it has returned.
-        let hold = number > 0 ? EventHold { [weak self] in self?.returned(number) } : nil
+        let hold = number > 0 ? CallOnce { [weak self] in self?.returned(number) } : nil
         guard let session = self.session, let kind = event["kind"]?.string,
             let gid = event["id"]?.string.flatMap({ GID($0) })
         else { return }
@@ -325,10 +325,10 @@ extension BackgroundRunner {
     /// Adds a hold to an event that is being delivered.
     ///
     /// - Returns: The hold, or `nil` if the event is already handled.
-    func hold(_ number: Int64) -> EventHold? {
+    func hold(_ number: Int64) -> CallOnce? {
         let isHeld = self.state.withLock { $0.handled.hold(number) }
         guard isHeld else { return nil }
-        return EventHold { [weak self] in self?.taken(number) }
+        return CallOnce { [weak self] in self?.taken(number) }
     }
 
     /// Records the program's acknowledgement of events.

@@ -54,12 +54,3 @@ struct EventLedger {
         }
     }
 }
-
-/// Holds an event until the last reference to this object is released; see ``EventLedger``.
-final class EventHold: Sendable {
-    private let release: @Sendable () -> Void
-
-    init(_ release: @escaping @Sendable () -> Void) { self.release = release }
-
-    deinit { self.release() }
-}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import Synchronization
 
 /// Delegates, referenced weakly, each with the inbox for its calls.
@@ -28,7 +29,7 @@ final class DelegateList<Delegate: Sendable>: Sendable {
         }
 
         /// Keeps a hold until all earlier calls have returned.
-        func keep(_ hold: EventHold) { self.afterEarlierCalls { withExtendedLifetime(hold) {} } }
+        func keep(_ hold: CallOnce) { self.afterEarlierCalls { withExtendedLifetime(hold) {} } }
 
         /// Runs work in the delegate's context when all earlier calls have returned, even if it no longer exists.
         func afterEarlierCalls(_ work: @escaping @Sendable () -> Void) { self.inbox.put(work) }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import Synchronization
 
 /// Pauses a body while the recipients of its bytes do not keep up.
@@ -38,25 +39,7 @@ final class FlowGate: Sendable {
         }
         resume?()
     }
-}
 
-/// Bytes delivered to one recipient: released when it calls `end()` or when the last reference is dropped.
-final class HandedBytes: Sendable {
-    private let flow: FlowGate
-    private let count: Mutex<Int>
-
-    init(_ flow: FlowGate, _ count: Int) {
-        self.flow = flow
-        self.count = Mutex(count)
-    }
-
-    deinit { self.end() }
-
-    func end() {
-        let count = self.count.withLock { count in
-            defer { count = 0 }
-            return count
-        }
-        if count > 0 { self.flow.release(count) }
-    }
+    /// Hands bytes to one recipient, which has taken them when it calls ``CallOnce/now()`` or drops the last reference.
+    func handed(_ bytes: Int) -> CallOnce { CallOnce { self.release(bytes) } }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import TransferCore
 internal import FileStorage
 internal import Synchronization
@@ -144,7 +145,7 @@ extension OfflineCore {
         _ id: String,
         _ result: Result<DownloadedFile, TransferError>,
         isLost: Bool = false,
-        hold: EventHold? = nil
+        hold: CallOnce? = nil
     ) {
         self.disk.put {
             guard !self.state.withLock({ $0.isClosed }) else { return }

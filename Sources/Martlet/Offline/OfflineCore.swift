@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import TransferCore
 internal import FileStorage
 internal import HTTPTransport
@@ -25,7 +26,7 @@ final class OfflineCore: Sendable {
         /// Finished downloads to be reported to the observers of the list.
         var untold: [String] = []
         /// Holds on ends of downloads in the daemon, until these are on disk.
-        var holds: [EventHold] = []
+        var holds: [CallOnce] = []
         var isSaveScheduled = false
         /// Whether the existing tasks are known; until then no download is touched.
         var isMatched = true

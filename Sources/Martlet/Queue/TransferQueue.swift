@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import Synchronization
 internal import TransferEngine
 
@@ -317,10 +318,10 @@ private final class QueueRelay: DataRelay {
         let (item, queue) = (self.item, self.queue)
         let members = queue.hearers
         for member in members {
-            let handed = HandedBytes(flow, bytes.count)
+            let handed = flow.handed(bytes.count)
             member.tell { delegate in
                 delegate.queue(queue, item: item, didReceive: bytes)
-                handed.end()
+                handed.now()
             }
         }
         return members.count

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import TransferCore
 internal import FileStorage
 internal import Synchronization
@@ -15,7 +16,7 @@ public final class DownloadedFile: Sendable {
         var path: String
         var isOurs: Bool
         /// Background sessions: keeps the file's event unacknowledged until the file is moved, kept or deleted.
-        var hold: EventHold?
+        var hold: CallOnce?
     }
 
     /// The response's head; `nil` if no request was made because an existing file has the expected digest.
@@ -36,7 +37,7 @@ public final class DownloadedFile: Sendable {
         size: Int64,
         isNotModified: Bool,
         alreadyExisted: Bool,
-        hold: EventHold? = nil
+        hold: CallOnce? = nil
     ) {
         self.response = response
         self.size = size
@@ -77,7 +78,7 @@ public final class DownloadedFile: Sendable {
     /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file is then at its old path.
     public func move(to path: String, ifExists existing: Destination.ExistingFileRule = .fail) throws(TransferError) {
         // Of two concurrent moves only one may succeed.
-        let (error, hold): (StorageError?, EventHold?) = self.place.withLock { place in
+        let (error, hold): (StorageError?, CallOnce?) = self.place.withLock { place in
             do throws(StorageError) {
                 try FileMover.move(place.path, to: path, replacing: existing == .overwrite)
                 defer { place = Place(path: path, isOurs: false, hold: nil) }

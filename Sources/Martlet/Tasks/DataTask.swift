@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
+internal import Concurrency
 internal import Synchronization
 internal import TransferEngine
 
@@ -91,10 +92,10 @@ public final class DataTask: TransferTask, @unchecked Sendable {
         let relayed = self.relay?.received(copy, self.flow) ?? 0
         for sequence in sequences { sequence.put(.data(copy)) }
         for member in members {
-            let taken = HandedBytes(self.flow, copy.count)
+            let taken = self.flow.handed(copy.count)
             member.tell { delegate in
                 delegate.task(self, didReceive: copy)
-                taken.end()
+                taken.now()
             }
         }
         // Last, so that a recipient that takes its bytes immediately does not resume a body that has not yet paused.

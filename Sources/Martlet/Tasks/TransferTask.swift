@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import TransferCore
 internal import Synchronization
 internal import TransferEngine
@@ -71,9 +72,9 @@ public class TransferTask: @unchecked Sendable {
         /// Background sessions: the number of the last delivered event.
         var eventNumber: Int64?
         /// Background sessions: keeps the event that is being delivered from being acknowledged.
-        var hold: EventHold?
+        var hold: CallOnce?
 
-        mutating func takeHold() -> EventHold? {
+        mutating func takeHold() -> CallOnce? {
             defer { self.hold = nil }
             return self.hold
         }

@@ -120,20 +120,14 @@ package final class FetchPlan: Sendable {
     package let lane: Int
     /// The index of the source.
     package let source: Int
-    /// The URL.
-    package let url: HTTPURL
-    /// Its origin.
+    /// The redirects and refusals before it, and its URL.
+    package let flow: RequestFlow
+    /// The origin of its URL.
     package let origin: Origin
     /// The method.
     package let method: String
-    /// Whether a redirect has led to another origin: the caller's own fields are then sent to no origin, not to the first.
-    package let hasLeftOrigin: Bool
-    /// Whether a redirect turned the request into one without content, so that the fields describing it are dropped.
-    package let isRewritten: Bool
     /// Whether the caller's content is sent.
-    package var sendsContent: Bool { !self.isRewritten }
-    /// The number of credential refusals before this request.
-    package let refusals: Int
+    package var sendsContent: Bool { !self.flow.isRewritten }
     /// The value of `Range`.
     package let range: String?
     /// The value of `If-Range`.
@@ -159,12 +153,9 @@ package final class FetchPlan: Sendable {
         self.number = request.number
         self.lane = request.lane
         self.source = request.source
-        self.url = request.url
+        self.flow = request.flow
         self.origin = request.origin
         self.method = method
-        self.hasLeftOrigin = request.hasLeftOrigin
-        self.isRewritten = request.isRewritten
-        self.refusals = request.refusals
         self.range = range
         self.ifRange = ifRange
         self.isConditional = request.isConditional

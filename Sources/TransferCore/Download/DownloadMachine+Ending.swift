@@ -210,7 +210,7 @@ extension DownloadMachine {
     }
 
     /// Whether a request may be sent again although the server may have processed it (RFC 9110 §9.2.2).
-    func mayRepeat(_ method: String) -> Bool { self.terms.mayBeRepeated || RequestMethod.isIdempotent(method) }
+    func mayRepeat(_ method: String) -> Bool { self.terms.requests.mayRepeat(method) }
 
     /// The sink, the receiver or the storage failed.
     package mutating func failed(_ failure: TransferFailure) -> [DownloadAction] {

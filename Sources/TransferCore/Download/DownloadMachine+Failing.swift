@@ -66,7 +66,7 @@ extension DownloadMachine {
         // The refusal of an additional connection is not a failure of the file: an earlier one received its bytes. Nor is that
         // of a redirect's target if another connection has taken bytes: the link may have expired while it waited.
         if request.isAdditional && FetchRequest.isRefused(failure)
-            || request.hops > 0 && isGone && self.connections.hasTaken
+            || request.flow.hops > 0 && isGone && self.connections.hasTaken
         {
             return self.end(.retry(Self.again(failure)))
         }

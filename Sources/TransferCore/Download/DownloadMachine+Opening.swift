@@ -73,8 +73,8 @@ extension DownloadMachine {
     /// Pins the redirect target of a source for all further ranges of this run.
     mutating func pin(_ index: Int) {
         let request = self.requests[index]
-        guard request.hops > 0 else { return }
-        self.pinned[request.source] = RedirectPin(url: request.url, hasLeftOrigin: request.hasLeftOrigin)
+        guard request.flow.hops > 0 else { return }
+        self.pinned[request.source] = RequestFlow(request.url, hasLeftOrigin: request.flow.hasLeftOrigin)
     }
 
     mutating func facts(

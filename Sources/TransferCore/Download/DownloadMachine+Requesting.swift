@@ -6,12 +6,12 @@ extension DownloadMachine {
     /// Starts the first request of a run, or the one that replaces it, with the reserved slot.
     mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
         let source = self.chooseSource(on: self.heldSlot)
-        let (url, pin) = self.url(of: source)
+        let (flow, isPinned) = self.flow(of: source)
         if purpose == .fetch {
             if case .locating = self.phase { self.phase = .opening(.awaiting) }
         }
-        var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
-        request.usePin(pin)
+        var request = self.makeRequest(source, flow, purpose, lane: self.lane, now)
+        request.isPinned = isPinned
         self.launch(&request, afterClosing: afterClosing)
     }
 
@@ -24,7 +24,7 @@ extension DownloadMachine {
         self.releaseHeldSlot()
         self.nextRequest = request.number
         if request.isFetch, self.isFetching { self.assignPiece(to: &request) }
-        let successor = FetchRequest.Successor(url: request.url, purpose: request.purpose)
+        let successor = FetchRequest.Successor(flow: request.flow, purpose: request.purpose)
         request.wait(for: successor)
         self.requests.append(request)
         self.emit(.waitForSlot(request.origin, request.number))
@@ -38,7 +38,7 @@ extension DownloadMachine {
 
     func makeRequest(
         _ source: Int,
-        _ url: HTTPURL,
+        _ flow: RequestFlow,
         _ purpose: FetchRequest.Purpose,
         lane: Int,
         _ now: Int64
@@ -47,7 +47,7 @@ extension DownloadMachine {
             number: self.nextRequest + 1,
             lane: lane,
             source: source,
-            url: url,
+            flow: flow,
             purpose: purpose,
             now: now
         )
@@ -145,7 +145,7 @@ extension DownloadMachine {
 
     func method(of request: FetchRequest) -> String {
         if case .examine(byGET: false) = request.purpose { return "HEAD" }
-        return request.isRewritten ? (self.terms.method == "HEAD" ? "HEAD" : "GET") : self.terms.method
+        return request.flow.method(self.terms.method)
     }
 
     // MARK: Sources
@@ -169,10 +169,10 @@ extension DownloadMachine {
         )
     }
 
-    /// The URL to request from a source: the target of an earlier redirect of this run, a fresh link, or its own URL.
-    func url(of source: Int) -> (url: HTTPURL, pin: RedirectPin?) {
-        if let pin = self.pinned[source] { return (pin.url, pin) }
-        return (self.history.sources.freshLinks[source] ?? self.terms.sources[source], nil)
+    /// The start of a request to a source: at the target of an earlier redirect of this run, a fresh link, or its own URL.
+    func flow(of source: Int) -> (flow: RequestFlow, isPinned: Bool) {
+        if let pinned = self.pinned[source] { return (pinned, true) }
+        return (RequestFlow(self.history.sources.freshLinks[source] ?? self.terms.sources[source]), false)
     }
 
     /// Whether a source is a resource other than that of the held bytes.
@@ -220,10 +220,10 @@ extension DownloadMachine {
                 return self.releaseHeldSlot()
             }
             let source = self.chooseSource(avoiding: avoided)
-            let (url, pin) = self.url(of: source)
-            var request = self.makeRequest(source, url, .fetch, lane: lane, now)
+            let (flow, isPinned) = self.flow(of: source)
+            var request = self.makeRequest(source, flow, .fetch, lane: lane, now)
             request.isAdditional = self.connections.hasTaken
-            request.usePin(pin)
+            request.isPinned = isPinned
             self.launch(&request)
         }
         self.releaseHeldSlot()
@@ -242,7 +242,7 @@ extension DownloadMachine {
         let source = self.chooseSource(avoiding: avoided)
         // A mirror not shown to have the same version cannot be used in parallel with other sources.
         if self.history.sources.fallback.contains(source), !self.requests.isEmpty { return nil }
-        return self.url(of: source).url.origin
+        return self.flow(of: source).flow.url.origin
     }
 
     /// A slot of this host was acquired for a further connection.
@@ -253,15 +253,15 @@ extension DownloadMachine {
         _ now: Int64
     ) -> [DownloadAction] {
         let source = self.chooseSource(avoiding: avoided)
-        let (url, pin) = self.url(of: source)
-        guard self.nextConnection(avoiding: avoided) == origin, url.origin == origin else {
+        let (flow, isPinned) = self.flow(of: source)
+        guard self.nextConnection(avoiding: avoided) == origin, flow.url.origin == origin else {
             self.emit(.release(origin))
             return self.takeActions()
         }
         let next = self.requests.isEmpty ? lane : (lane + self.requests.count) % self.terms.laneCount
-        var request = self.makeRequest(source, url, .fetch, lane: next, now)
+        var request = self.makeRequest(source, flow, .fetch, lane: next, now)
         request.isAdditional = self.connections.hasTaken
-        request.usePin(pin)
+        request.isPinned = isPinned
         self.send(&request)
         return self.takeActions()
     }
@@ -340,10 +340,11 @@ extension DownloadMachine {
     /// Replaces a request by its successor, whose slot is taken first if it is of another host.
     mutating func follow(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
         let (origin, holdsSlot) = (self.requests[index].origin, self.requests[index].holdsSlot)
-        if successor.url.origin == origin { return self.followAtOnce(index, successor, now) }
+        let next = successor.flow.url.origin
+        if next == origin { return self.followAtOnce(index, successor, now) }
         self.requests[index].wait(for: successor)
         if holdsSlot { self.emit(.release(origin)) }
-        self.emit(.waitForSlot(successor.url.origin, self.requests[index].number))
+        self.emit(.waitForSlot(next, self.requests[index].number))
     }
 
     private mutating func followAtOnce(
@@ -354,13 +355,9 @@ extension DownloadMachine {
         let request = self.requests.remove(at: index)
         if self.isFetching { self.fetching?.planner.release(request.number) }
         self.emit(.close(request.number))
-        var next = self.makeRequest(request.source, successor.url, successor.purpose, lane: request.lane, now)
-        next.hops = request.hops + (successor.isRedirect ? 1 : 0)
-        next.hasLeftOrigin = request.hasLeftOrigin || (successor.isRedirect && next.origin != request.origin)
-        next.isRewritten = request.isRewritten
-        next.refusals = request.refusals
+        var next = self.makeRequest(request.source, successor.flow, successor.purpose, lane: request.lane, now)
         next.isAdditional = request.isAdditional
-        next.isPinned = request.isPinned && !successor.isRedirect
+        next.isPinned = request.isPinned && successor.flow.hops == request.flow.hops
         next.isEndProbe = request.isEndProbe
         self.send(&next)
     }

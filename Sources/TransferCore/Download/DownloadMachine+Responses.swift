@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Handles response heads: redirects, challenges, unwanted bodies.
+/// Handles response heads, policies' decisions, and unwanted bodies.
 extension DownloadMachine {
     /// The request was written to a connection.
     package mutating func connected(_ number: DownloadAction.RequestNumber, _ now: Int64) {
@@ -34,29 +34,40 @@ extension DownloadMachine {
             self.retire(index)
             return self.takeActions()
         }
+        self.requests[index].hasCredentials = hasCredentials
+        switch self.requests[index].flow.received(head, method: self.terms.method, self.terms.requests) {
+        case .final: self.finalHead(head, index, now)
+        case .next(let flow): self.send(flow, after: head, index, now)
+        case .ask(let question): self.ask(index, .request(question), question.asked)
+        case .fail(let failure): self.drain(index, head, then: .fail(failure), now)
+        }
+        return self.takeActions()
+    }
+
+    /// Sends the flow's next request, once the response has been read.
+    private mutating func send(_ flow: RequestFlow, after head: ResponseHead, _ index: Int, _ now: Int64) {
+        if flow.hops > self.requests[index].flow.hops { self.note(flow.note(after: head)) }
+        self.drain(index, head, then: .next(flow), now)
+    }
+
+    /// Handles the head of a response after which its flow sends no other request.
+    private mutating func finalHead(_ head: ResponseHead, _ index: Int, _ now: Int64) {
         let verdict = ResponseJudge.judge(
             head,
             ResponseJudge.Question(
                 range: self.requests[index].range,
                 isConditional: self.requests[index].isConditional,
                 isOwnRange: !self.terms.asksForWhole,
-                retryStatuses: self.terms.retryStatuses,
-                wallNow: wallNow,
-                hasCredentials: hasCredentials
+                retryStatuses: self.terms.requests.retryStatuses,
+                wallNow: self.wallNow,
+                hasCredentials: self.requests[index].hasCredentials
             )
         )
-        switch verdict {
-        case .redirect(let location): self.redirected(index, head, to: location, now)
-        case .failed(let failure) where head.status == 401 && (self.terms.hasPolicy || self.terms.hasAuthorizer):
-            self.challenged(index, head, otherwise: failure, now)
-        default:
-            if case .examine(let byGET) = self.requests[index].purpose {
-                self.examined(index, head, verdict, byGET: byGET, now)
-            } else {
-                self.act(on: verdict, head, index, now)
-            }
+        if case .examine(let byGET) = self.requests[index].purpose {
+            self.examined(index, head, verdict, byGET: byGET, now)
+        } else {
+            self.act(on: verdict, head, index, now)
         }
-        return self.takeActions()
     }
 
     private mutating func act(
@@ -66,7 +77,6 @@ extension DownloadMachine {
         _ now: Int64
     ) {
         switch verdict {
-        case .redirect: break
         case .notModified:
             let facts = ResourceFacts(
                 url: "",
@@ -95,7 +105,7 @@ extension DownloadMachine {
     /// Whether every status is the result: not of a file, and not after a part of another response was received.
     private var acceptsAnyStatus: Bool {
         guard case .opening(.awaiting) = self.phase else { return false }
-        return self.terms.acceptsAnyStatus && self.destination != .file
+        return self.terms.requests.acceptsAnyStatus && self.destination != .file
     }
 
     /// Handles a status other than success: the failure of the attempt, or the result.
@@ -118,7 +128,7 @@ extension DownloadMachine {
         _ verdict: ResponseJudge.Verdict,
         _ now: Int64
     ) {
-        guard self.terms.hasPolicy, !self.history.isResponseDecided else {
+        guard self.terms.requests.hasPolicy, !self.history.isResponseDecided else {
             return self.take(verdict, head, index, now)
         }
         self.ask(index, .response(head, verdict), .response(head, length: length))
@@ -130,8 +140,7 @@ extension DownloadMachine {
         case .whole(let length): self.receivedWhole(index, head, length, now)
         case .range(let range, let total): self.receivedRange(index, head, range, total, now)
         case .firstPart(let range, let total): self.receivedFirstPart(index, head, range, total, now)
-        case .otherStart, .malformedRange, .multipart, .notSatisfiable, .preconditionFailed, .redirect, .notModified,
-            .failed:
+        case .otherStart, .malformedRange, .multipart, .notSatisfiable, .preconditionFailed, .notModified, .failed:
             break
         }
     }
@@ -155,8 +164,8 @@ extension DownloadMachine {
             // No other name is used: the failure of the comparison is that of the file.
             let fails = self.existingFiles.keepsName
             self.drain(index, head, then: fails ? .fail(failure) : .examined(.different), now)
-        case .redirect, .range, .firstPart, .preconditionFailed, .otherStart, .malformedRange, .multipart,
-            .notSatisfiable, .notModified:
+        case .range, .firstPart, .preconditionFailed, .otherStart, .malformedRange, .multipart, .notSatisfiable,
+            .notModified:
             self.drain(index, head, then: .examined(.different), now)
         }
     }
@@ -188,17 +197,11 @@ extension DownloadMachine {
             return self.takeActions()
         }
         switch question {
-        case .challenge(let head, let failure):
-            if case .repeat = decision {
-                self.drain(index, head, then: .repeat, now)
+        case .request(let question):
+            if let next = question.next(after: decision) {
+                self.send(next, after: question.head, index, now)
             } else {
-                self.refused(index, head, failure, now)
-            }
-        case .redirect(let head, let next, let isRewritten):
-            if case .refuse = decision {
-                self.refusedRedirect(index, head, next, now)
-            } else {
-                self.followRedirect(index, head, to: next, isRewritten: isRewritten, now)
+                self.refused(question, index, now)
             }
         case .response(let head, let verdict):
             self.decideResponse(question)
@@ -234,59 +237,16 @@ extension DownloadMachine {
         self.name.isDiverted = true
     }
 
-    private mutating func challenged(
-        _ index: Int,
-        _ head: ResponseHead,
-        otherwise failure: TransferFailure,
-        _ now: Int64
-    ) {
-        guard self.requests[index].refusals < ChallengeRule.maximum else {
-            return self.refused(index, head, failure, now)
+    /// The policy does not let the next request be sent: the response is final.
+    private mutating func refused(_ question: RequestFlow.Question, _ index: Int, _ now: Int64) {
+        switch question.subject {
+        case .challenge: self.finalHead(question.head, index, now)
+        case .redirect:
+            // To memory or a sink, the redirect itself is the response.
+            if self.destination != .file { return self.accept(index, question.head, now) }
+            let failure = RedirectRule.refused(question.next.url, status: question.head.status)
+            self.drain(index, question.head, then: .fail(failure), now)
         }
-        self.ask(index, .challenge(head, failure), .challenge(head))
-    }
-
-    // MARK: Redirects
-
-    private mutating func redirected(_ index: Int, _ head: ResponseHead, to location: String, _ now: Int64) {
-        let request = self.requests[index]
-        let next: HTTPURL
-        do throws(TransferFailure) {
-            next = try self.terms.redirects.target(of: location, from: request.url, hops: request.hops)
-        } catch {
-            return self.drain(index, head, then: .fail(error), now)
-        }
-        let method = RedirectRule.method(
-            after: request.isRewritten ? "GET" : self.terms.method,
-            status: head.status
-        )
-        let isRewritten = method != self.terms.method
-        guard self.terms.hasPolicy else {
-            return self.followRedirect(index, head, to: next, isRewritten: isRewritten, now)
-        }
-        self.ask(
-            index,
-            .redirect(head, to: next, isRewritten: isRewritten),
-            .redirect(head, to: next, method: method)
-        )
-    }
-
-    private mutating func followRedirect(
-        _ index: Int,
-        _ head: ResponseHead,
-        to next: HTTPURL,
-        isRewritten: Bool,
-        _ now: Int64
-    ) {
-        self.note("\(head.status): redirected to \(next.redacted)")
-        self.requests[index].isRewritten = isRewritten
-        self.drain(index, head, then: .redirect(next), now)
-    }
-
-    private mutating func refusedRedirect(_ index: Int, _ head: ResponseHead, _ next: HTTPURL, _ now: Int64) {
-        // To memory or a sink, the redirect itself is the response.
-        if self.destination != .file { return self.accept(index, head, now) }
-        self.drain(index, head, then: .fail(RedirectRule.refused(next, status: head.status)), now)
     }
 
     // MARK: Unwanted bodies
@@ -294,7 +254,7 @@ extension DownloadMachine {
     /// Discards a short unwanted body to keep its connection; closes the connection of a long one.
     mutating func drain(_ index: Int, _ head: ResponseHead, then next: FetchRequest.AfterResponse, _ now: Int64) {
         var keepsPrefix = false
-        if case .fail = next { keepsPrefix = self.terms.hasPolicy }
+        if case .fail = next { keepsPrefix = self.terms.requests.hasPolicy }
         guard let draining = Draining(head, keepsPrefix: keepsPrefix, then: next) else {
             return self.responseIsOver(index, next, nil, now)
         }
@@ -329,23 +289,11 @@ extension DownloadMachine {
         case .fail(var failure):
             failure.response = response
             self.fail(index, failure, now)
-        case .repeat:
-            self.requests[index].refusals += 1
-            self.follow(index, FetchRequest.Successor(url: request.url, purpose: request.purpose), now)
+        case .next(let flow): self.follow(index, FetchRequest.Successor(flow: flow, purpose: request.purpose), now)
         case .repeatInRanges:
-            self.follow(index, FetchRequest.Successor(url: request.url, purpose: request.purpose), now)
-        case .redirect(let url):
-            self.follow(
-                index,
-                FetchRequest.Successor(url: url, purpose: request.purpose, isRedirect: true),
-                now
-            )
+            self.follow(index, FetchRequest.Successor(flow: request.flow, purpose: request.purpose), now)
         case .examineByGET:
-            self.follow(
-                index,
-                FetchRequest.Successor(url: request.url, purpose: .examine(byGET: true)),
-                now
-            )
+            self.follow(index, FetchRequest.Successor(flow: request.flow, purpose: .examine(byGET: true)), now)
         case .notModified(let facts): self.notModified(index, facts.value, now)
         case .examined(let freshness): self.examined(index, freshness, now)
         }

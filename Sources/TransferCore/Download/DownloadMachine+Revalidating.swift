@@ -32,8 +32,8 @@ extension DownloadMachine {
         case .unknown:
             self.note("\(self.name.target.name): the response does not say which version is unchanged; asking for it")
             self.phase = .locating(.examining(existing))
-            let url = self.requests[index].url
-            self.follow(index, FetchRequest.Successor(url: url, purpose: .examine(byGET: false)), now)
+            let flow = self.requests[index].flow
+            self.follow(index, FetchRequest.Successor(flow: flow, purpose: .examine(byGET: false)), now)
         case .different:
             self.retire(index, keepsSlot: true)
             self.replaceOrRefuse(existing, .replace)

@@ -16,15 +16,10 @@ extension DownloadMachine {
         wantsProgress: Bool
     ) -> [DownloadAction] {
         if self.isEnded { return [] }
-        if self.terms.totalTimeout > 0, !self.isCommitting,
-            self.earlierActiveTime + now - self.startedAt > self.terms.totalTimeout
+        let active = self.earlierActiveTime + now - self.startedAt
+        if !self.isCommitting,
+            let failure = self.terms.requests.overdue(after: active, "; the received data is kept")
         {
-            let allowed = DurationFormat.compact(.nanoseconds(self.terms.totalTimeout))
-            let failure = TransferFailure(
-                .timeout,
-                "did not finish within \(allowed); the received data is kept",
-                setting: .resourceTimeout
-            )
             self.end(.failed(failure))
             return self.takeActions()
         }
@@ -143,14 +138,10 @@ extension DownloadMachine {
                 self.connections.bestHeadTime = min(self.connections.bestHeadTime ?? time, time)
             }
         }
-        let limit = self.terms.stallTimeout
+        let limit = self.terms.requests.stallTimeout
         guard limit > 0, now - request.lastActivity > limit else { return nil }
         let what = request.hasHead ? "no data arrived" : "no response head arrived"
-        return TransferFailure(
-            .timeout,
-            "\(what) for \(DurationFormat.compact(.nanoseconds(limit)))",
-            isRetryable: true
-        )
+        return RequestTerms.stalled(what, for: limit)
     }
 
     /// The failure of a request that waited too long for its head, though less than the stall timeout.

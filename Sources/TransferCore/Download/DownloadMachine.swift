@@ -76,7 +76,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
     /// The existing file with which the server's is compared.
     var existing: Boxed<ExistingFile>?
     /// The redirect targets of sources; further ranges are requested there directly.
-    var pinned: [Int: RedirectPin] = [:]
+    var pinned: [Int: RequestFlow] = [:]
     var connections: ConnectionPlan
     /// Bytes of body received.
     package internal(set) var received: Int64 = 0

@@ -38,34 +38,18 @@ package struct DownloadTerms: Sendable {
     package var connections = ConnectionPolicy.adaptive(most: 4)
     /// The minimum number of bytes for a connection.
     package var minimumSplit: Int64 = 1 << 20
-    /// The statuses after which another attempt may succeed.
-    package var retryStatuses = Self.temporary
-    /// The rule for redirects.
-    package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
-    /// The maximum time without bytes, in nanoseconds; 0 for none.
-    package var stallTimeout: Int64 = 60_000_000_000
-    /// The maximum time of the transfer without queueing, in nanoseconds; 0 for none.
-    package var totalTimeout: Int64 = 0
-    /// Whether every request may be repeated, also by a method that is not idempotent.
-    package var mayBeRepeated = false
-    /// Whether a response of any status is the result; false for a file.
-    package var acceptsAnyStatus = false
+    /// What applies to each request.
+    package var requests = RequestTerms()
     /// Whether every file is synced before it is reported.
     package var durable = false
     /// The algorithm of the digest to report.
     package var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept under another name.
     package var keepBad = true
-    /// Whether a policy decides about redirects, challenges and the first response.
-    package var hasPolicy = false
-    /// Whether an authorizer decides about challenges (401); otherwise a policy does.
-    package var hasAuthorizer = false
     /// Whether the caller supplies fresh URLs for expired links.
     package var hasRefresher = false
     /// The number of event loops.
     package var laneCount = 1
-
-    private static let temporary: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Creates terms with the default options.
     package init(sources: [HTTPURL]) { self.sources = sources }

@@ -29,17 +29,15 @@ struct FetchRequest: Sendable {
 
     /// A decision requested from a policy.
     enum Question: Sendable {
-        case challenge(ResponseHead, TransferFailure)
-        case redirect(ResponseHead, to: HTTPURL, isRewritten: Bool)
+        case request(RequestFlow.Question)
         case response(ResponseHead, ResponseJudge.Verdict)
     }
 
     /// The step that follows the end of an unwanted response.
     enum AfterResponse: Sendable {
         case fail(TransferFailure)
-        case redirect(HTTPURL)
-        /// Repeat the request, with credentials.
-        case `repeat`
+        /// Send the flow's next request.
+        case next(RequestFlow)
         /// Repeat the request for a range.
         case repeatInRanges
         case notModified(Boxed<ResourceFacts>)
@@ -49,26 +47,18 @@ struct FetchRequest: Sendable {
 
     /// The request that replaces one.
     struct Successor: Sendable {
-        var url: HTTPURL
+        var flow: RequestFlow
         var purpose: Purpose
-        var isRedirect = false
     }
 
     let number: DownloadAction.RequestNumber
     let lane: Int
     /// The index of its source.
     let source: Int
-    let url: HTTPURL
+    /// The redirects and refusals before it, and its URL.
+    let flow: RequestFlow
     let origin: Origin
     let purpose: Purpose
-    /// The number of redirects before it.
-    var hops = 0
-    /// Whether a redirect before it led to another origin, which chose the URLs that follow, also those at the first one.
-    var hasLeftOrigin = false
-    /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
-    var isRewritten = false
-    /// The number of credential refusals before this request.
-    var refusals = 0
     var holdsSlot = true
     /// Whether the run had received bytes when the request was made: then its failure is not a failure of the file.
     var isAdditional = false
@@ -87,6 +77,8 @@ struct FetchRequest: Sendable {
     var isEndProbe = false
     /// Whether the request carried the caller's conditions, so that 304 is a valid response.
     var isConditional = false
+    /// Whether the request had credentials; known with its response.
+    var hasCredentials = false
 
     // MARK: Time
 
@@ -128,25 +120,21 @@ struct FetchRequest: Sendable {
         number: DownloadAction.RequestNumber,
         lane: Int,
         source: Int,
-        url: HTTPURL,
+        flow: RequestFlow,
         purpose: Purpose,
         now: Int64
     ) {
         self.number = number
         self.lane = lane
         self.source = source
-        self.url = url
-        self.origin = url.origin
+        self.flow = flow
+        self.origin = flow.url.origin
         self.purpose = purpose
         self.startedAt = now
         self.lastActivity = now
     }
 
-    /// Records that the request goes directly to the target of an earlier redirect, if it does.
-    mutating func usePin(_ pin: RedirectPin?) {
-        self.isPinned = pin != nil
-        self.hasLeftOrigin = pin?.hasLeftOrigin ?? false
-    }
+    var url: HTTPURL { self.flow.url }
 
     /// Waits for a slot of the successor's host; the stall timeout does not apply meanwhile.
     mutating func wait(for successor: Successor) {
@@ -183,11 +171,4 @@ struct FetchRequest: Sendable {
         if let status = failure.status { return [403, 408, 429, 500, 502, 503, 504, 509].contains(status) }
         return failure.isRetryable
     }
-}
-
-/// The redirect target of a source, to which its further ranges are requested directly.
-struct RedirectPin: Sendable {
-    var url: HTTPURL
-    /// Whether the redirects have led to another origin.
-    var hasLeftOrigin: Bool
 }

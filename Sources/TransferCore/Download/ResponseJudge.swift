@@ -53,7 +53,6 @@ package struct ResponseJudge {
         case notSatisfiable
         /// The server reports that the file changed (412).
         case preconditionFailed
-        case redirect(String)
         /// The caller's copy is still current.
         case notModified
         case failed(TransferFailure)
@@ -64,7 +63,6 @@ package struct ResponseJudge {
         case 206: self.partial(head, question)
         case 204, 205: .whole(length: 0)
         case 200..<300: .whole(length: self.length(head))
-        case 301, 302, 303, 307, 308: self.redirect(head)
         case 304 where question.isConditional: .notModified
         case 412 where question.range != nil: .preconditionFailed
         case 416: .notSatisfiable
@@ -106,15 +104,6 @@ package struct ResponseJudge {
         return .otherStart
     }
 
-    private static func redirect(_ head: ResponseHead) -> Verdict {
-        guard let location = head.fields["Location"], !location.isEmpty else {
-            return .failed(
-                TransferFailure(.badResponse, "redirect (\(head.status)) without a Location", status: head.status)
-            )
-        }
-        return .redirect(location)
-    }
-
     /// The failure for an unsuccessful status.
     ///
     /// - Parameters:
@@ -143,6 +132,7 @@ package struct ResponseJudge {
             case 403: (.badResponse, "the server refuses; it may require credentials, a cookie or a referer")
             default: (.badResponse, "")
             }
+        if RedirectRule.isRedirect(head.status) { message = "redirect (\(head.status)) without a Location" }
         var setting = Self.setting(head.status)
         if head.status == 401 {
             let refusal = AuthenticationRefusal(head.fields.values("WWW-Authenticate"), hasCredentials: hasCredentials)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Decides the target of a redirect, for downloads and uploads.
+/// Decides the target of a redirect, and whether content is sent to it.
 ///
 /// - Source: RFC 9110 §15.4.
 package struct RedirectRule: Hashable, Sendable {
@@ -38,12 +38,21 @@ package struct RedirectRule: Hashable, Sendable {
         return next
     }
 
-    /// The method of the request that follows a redirect: a POST becomes a GET at 301, 302 and 303.
-    package static func method(after method: String, status: Int) -> String {
+    /// Whether a status redirects to the URL of `Location`.
+    package static func isRedirect(_ status: Int) -> Bool {
         switch status {
-        case 303: method == "HEAD" ? method : "GET"
-        case 301, 302: method == "POST" ? "GET" : method
-        default: method
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    /// Whether a redirect is followed by GET without content: at 303 unless the method only reads, and after POST at 301
+    /// and 302.
+    package static func dropsContent(of method: String, status: Int) -> Bool {
+        switch status {
+        case 303: !RequestMethod.isSafe(method)
+        case 301, 302: method == "POST"
+        default: false
         }
     }
 

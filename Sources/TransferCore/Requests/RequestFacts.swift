@@ -35,4 +35,23 @@ public struct RequestFacts: Sendable {
         self.source = source
         self.refusals = refusals
     }
+
+    /// Creates the properties of a request of a flow.
+    package init(
+        id: TransferID,
+        userInfo: (any Sendable)?,
+        method: String,
+        flow: RequestFlow,
+        source: HTTPURL
+    ) {
+        self.init(
+            id: id,
+            userInfo: userInfo,
+            method: method,
+            url: flow.url,
+            source: source,
+            refusals: flow.refusals
+        )
+        self.hasLeftOrigin = flow.hasLeftOrigin
+    }
 }

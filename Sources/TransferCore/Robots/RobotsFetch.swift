@@ -24,14 +24,18 @@ package struct RobotsFetch: Sendable {
         case finish(Result)
     }
 
-    /// The maximum number of redirects (RFC 9309 §2.3.1.2).
-    package static let maximumRedirects = 5
+    /// The terms of the requests: at most five redirects (RFC 9309 §2.3.1.2), also to http, because nothing private is sent.
+    package static let terms: RequestTerms = {
+        var terms = RequestTerms()
+        terms.redirects = RedirectRule(maximum: 5, allowsDowngrade: true)
+        return terms
+    }()
+
     /// The time for which rules are used (RFC 9309 §2.4).
     package static let rulesAge: Int64 = 86_400_000_000_000
 
     private let agent: String
-    private var url: HTTPURL
-    private var redirects = 0
+    private var flow: RequestFlow
     private var body: [UInt8] = []
 
     /// Starts with the file of an origin.
@@ -40,12 +44,12 @@ package struct RobotsFetch: Sendable {
     package init?(_ origin: Origin, for agent: String) {
         let host = origin.host.utf8.contains(0x3A) ? "[\(origin.host)]" : origin.host
         guard let url = try? HTTPURL("\(origin.scheme.name)://\(host):\(origin.port)/robots.txt") else { return nil }
-        self.url = url
+        self.flow = RequestFlow(url)
         self.agent = agent
     }
 
     /// The URL to request first.
-    package var first: HTTPURL { self.url }
+    package var first: HTTPURL { self.flow.url }
 
     /// A response's head was received.
     ///
@@ -54,22 +58,19 @@ package struct RobotsFetch: Sendable {
     ///   - wallNow: The time in seconds since 1970.
     /// - Returns: The next thing to do.
     package mutating func received(_ head: ResponseHead, wallNow: Int64) -> Action {
+        if case .next(let next) = self.flow.received(head, method: "GET", Self.terms) {
+            self.flow = next
+            return .request(next.url)
+        }
         switch head.status {
         case 200..<300: return .read
-        case 301, 302, 303, 307, 308:
-            guard self.redirects < Self.maximumRedirects, let location = head.fields["Location"],
-                let next = try? self.url.resolving(location)
-            else { return .finish(.rules(.allowingAll, age: Self.rulesAge)) }
-            self.redirects += 1
-            self.url = next
-            return .request(next)
         case 429, 500...:
             // RFC 9309 denies everything then, which would fail every row of a data set at a server that restarts.
             var error = TransportError(
                 .robotsUnavailable,
-                "\(self.url.origin.host) refuses its robots.txt with status \(head.status)"
+                "\(self.flow.url.origin.host) refuses its robots.txt with status \(head.status)"
             )
-            error.peer = self.url.origin
+            error.peer = self.flow.url.origin
             error.retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }
             return .finish(.unavailable(error))
         default: return .finish(.rules(.allowingAll, age: Self.rulesAge))

@@ -60,10 +60,8 @@ extension UploadMachine {
         package let id: Int
         /// The protocol's request.
         package let step: UploadStep
-        /// The URL.
-        package let url: HTTPURL
-        /// Whether a redirect has led to another origin, so that the caller's own fields are not sent.
-        package let hasLeftOrigin: Bool
+        /// The redirects and refusals before it, and its URL.
+        package let flow: RequestFlow
         /// The method; a GET if a redirect dropped the content.
         package let method: String
         /// The range of the content that it carries, or `nil` for none.
@@ -74,20 +72,16 @@ extension UploadMachine {
         package let checksum: String?
         /// Whether to send `Expect: 100-continue`.
         package let expectsContinue: Bool
-        /// The number of earlier credential refusals.
-        package let refusals: Int
 
         init(_ id: Int, _ request: Request, checksum: String?, expectsContinue: Bool) {
             self.id = id
             self.step = request.step
-            self.url = request.url
-            self.hasLeftOrigin = request.hasLeftOrigin
-            self.method = request.isRewritten ? "GET" : request.step.method
-            self.content = request.isRewritten ? nil : request.step.content
-            self.describesContent = request.step.describesContent && !request.isRewritten
+            self.flow = request.flow
+            self.method = request.flow.method(request.step.method)
+            self.content = request.flow.isRewritten ? nil : request.step.content
+            self.describesContent = request.step.describesContent && !request.flow.isRewritten
             self.checksum = checksum
             self.expectsContinue = expectsContinue
-            self.refusals = request.refusals
         }
     }
 

@@ -17,7 +17,7 @@ extension UploadMachine {
 
     /// Takes a response, once the policy has decided about it.
     mutating func answered(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
-        guard self.plan.hasPolicy, !self.history.isResponseDecided else { return self.take(exchange, head) }
+        guard self.plan.requests.hasPolicy, !self.history.isResponseDecided else { return self.take(exchange, head) }
         return self.ask(.response(head, length: ResponseJudge.length(head)), for: .response, exchange)
     }
 
@@ -27,14 +27,14 @@ extension UploadMachine {
         _ head: ResponseHead,
         _ failure: TransferFailure
     ) -> [Action] {
-        if self.plan.acceptsAnyStatus { return self.answered(exchange, head) }
+        if self.plan.requests.acceptsAnyStatus { return self.answered(exchange, head) }
         return self.drain(exchange, head, then: .fail(failure))
     }
 
     mutating func take(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
         var exchange = exchange
         exchange.answer = .taking
-        self.flow.answerBegan = self.flow.lastActivity
+        self.traffic.answerBegan = self.traffic.lastActivity
         self.phase = .requesting(exchange)
         self.hasAdvanced = true
         return [.reportResponse(head)]
@@ -46,8 +46,8 @@ extension UploadMachine {
         let mayRead: Bool
         switch next {
         case .fail:
-            keepsPrefix = self.plan.hasPolicy || Self.isText(head)
-            mayRead = self.plan.hasPolicy && head.framing != .none
+            keepsPrefix = self.plan.requests.hasPolicy || Self.isText(head)
+            mayRead = self.plan.requests.hasPolicy && head.framing != .none
         case .compare:
             keepsPrefix = Self.isText(head)
             mayRead = false
@@ -66,18 +66,18 @@ extension UploadMachine {
     /// Bytes of a response's body arrived.
     package mutating func bodyReceived(_ bytes: UnsafeRawBufferPointer, on id: Int, now: Int64) -> BodyHandling {
         guard var exchange = self.exchange(id) else { return .discard }
-        self.flow.lastActivity = now
+        self.traffic.lastActivity = now
         switch exchange.answer {
         case .awaited, .asking: return .discard
         case .taking:
-            let isLong = self.plan.answerLimit.map { self.flow.received >= $0 } ?? false
-            let isLate = self.plan.answerTime.map { now - self.flow.answerBegan > $0 } ?? false
+            let isLong = self.plan.answerLimit.map { self.traffic.received >= $0 } ?? false
+            let isLate = self.plan.answerTime.map { now - self.traffic.answerBegan > $0 } ?? false
             guard !isLong, !isLate else {
                 // The upload has succeeded regardless of the body, which may be endless.
                 self.phase = .betweenRequests
                 return .perform([.cancel(id)] + self.finish(status: exchange.head?.status))
             }
-            self.flow.received += Int64(bytes.count)
+            self.traffic.received += Int64(bytes.count)
             return .deliver
         case .draining(var draining):
             let continues = draining.take(bytes)
@@ -109,15 +109,16 @@ extension UploadMachine {
         case .fail(var failure):
             failure.message += Self.explanation(exchange, prefix)
             // The response to a comparison does not explain the failure.
-            if self.plan.hasPolicy, exchange.request.refusal == nil, let head = exchange.head {
-                failure.response = FailedResponse(url: exchange.request.url, head: head, prefix: prefix)
+            if self.plan.requests.hasPolicy, exchange.request.refusal == nil, let head = exchange.head {
+                failure.response = FailedResponse(url: exchange.request.flow.url, head: head, prefix: prefix)
             }
             return self.attemptFailed(exchange, failure)
         case .launch(let request): return self.launch(request)
         case .act(let action): return self.perform(action)
         case .compare(var refusal):
             refusal.message += Self.explanation(exchange, prefix)
-            return self.launch(Boxed(Request(step: Self.comparison, url: self.plan.url, refusal: refusal)))
+            let flow = RequestFlow(self.plan.url)
+            return self.launch(Boxed(Request(step: Self.comparison, flow: flow, refusal: refusal)))
         case .match(let digest, let refusal):
             guard let length = self.length else { return self.end(.failed(refusal)) }
             self.phase = .comparing(digest, refusal: refusal)

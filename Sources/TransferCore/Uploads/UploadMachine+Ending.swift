@@ -10,7 +10,7 @@ extension UploadMachine {
         case .stopped, .stoppedAfterRequest: return self.end(.stopped)
         case .cancelled(let keeping): return self.end(.cancelled(keeping: keeping))
         case .paused:
-            guard self.history.record == nil, self.flow.sent > 0 else { return self.end(.paused) }
+            guard self.history.record == nil, self.traffic.sent > 0 else { return self.end(.paused) }
             return [.note("the server cannot resume this upload: it restarts when resumed")] + self.end(.paused)
         }
     }
@@ -21,7 +21,7 @@ extension UploadMachine {
 
     /// Whether all the content of the request that was sent last, or before a redirect, has been sent.
     private var isWholeSent: Bool {
-        guard case .requesting(let exchange) = self.phase, !exchange.request.isRewritten else { return true }
+        guard case .requesting(let exchange) = self.phase, !exchange.request.flow.isRewritten else { return true }
         return self.isWhole(exchange) && exchange.head.map { (200..<300).contains($0.status) } ?? true
     }
 
@@ -84,9 +84,9 @@ extension UploadMachine {
         let isKept = self.history.record != nil || self.history.lost != nil || self.plan.record != nil
         if self.plan.hasJournal, isKept { actions.append(.removeJournal) }
         let completion = Completion(
-            length: self.length ?? self.flow.sent,
-            received: self.earlierReceived + self.flow.received,
-            sent: self.history.sent + self.flow.sent,
+            length: self.length ?? self.traffic.sent,
+            received: self.earlierReceived + self.traffic.received,
+            sent: self.history.sent + self.traffic.sent,
             duration: self.earlierTime + now - self.startedAt,
             status: status,
             link: self.link,
@@ -189,7 +189,7 @@ extension UploadMachine {
 
     /// Whether a request may be repeated because a pooled connection was closed before its response (RFC 9112 §9.3.1).
     private func mayRepeat(_ request: Boxed<Request>) -> Bool {
-        !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
+        !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.flow.isRewritten)
     }
 
     /// Handles the failure of a request that has ended.
@@ -199,7 +199,7 @@ extension UploadMachine {
             return [.note("the server does not respond to OPTIONS: sending the upload without it")] + self.launch(step)
         }
         var failure = failure
-        if failure.evidence?.cause == .errors { failure.evidence?.peer = exchange.request.url.origin }
+        if failure.evidence?.cause == .errors { failure.evidence?.peer = exchange.request.flow.url.origin }
         // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can
         // determine that.
         if self.mayBeProcessed { failure.isRetryable = false }

@@ -9,20 +9,22 @@ extension UploadMachine {
             case .resource(let url): url
             }
         var step = step
-        if self.plan.mayBeRepeated { step.isRepeatable = true }
-        return self.launch(Boxed(Request(step: step, url: url)))
+        if self.plan.requests.mayBeRepeated { step.isRepeatable = true }
+        return self.launch(Boxed(Request(step: step, flow: RequestFlow(url))))
     }
 
     /// Sends a request as soon as there is a connection to its host.
     mutating func launch(_ request: Boxed<Request>) -> [Action] {
-        if request.url.scheme == .http, self.plan.url.scheme == .https, !self.plan.redirects.allowsDowngrade {
+        if request.flow.url.scheme == .http, self.plan.url.scheme == .https,
+            !self.plan.requests.redirects.allowsDowngrade
+        {
             let failure = TransferFailure(
                 .redirects,
-                "the upload's resource \(request.url.redacted) is not encrypted"
+                "the upload's resource \(request.flow.url.redacted) is not encrypted"
             )
             return self.end(.failed(failure))
         }
-        let origin = request.url.origin
+        let origin = request.flow.url.origin
         if self.slot == origin { return self.prepare(request) }
         self.phase = .waitingForConnection(request)
         return self.releaseConnection() + [.waitForConnection(origin)]
@@ -30,7 +32,7 @@ extension UploadMachine {
 
     /// A connection to a host was granted to this run.
     package mutating func connectionGranted(_ origin: Origin) -> [Action] {
-        guard case .waitingForConnection(let request) = self.phase, request.url.origin == origin else {
+        guard case .waitingForConnection(let request) = self.phase, request.flow.url.origin == origin else {
             return [.releaseConnection(origin)]
         }
         self.slot = origin
@@ -38,7 +40,7 @@ extension UploadMachine {
     }
 
     private mutating func prepare(_ request: Boxed<Request>) -> [Action] {
-        guard !request.step.isRepeatable, !request.isRewritten else { return self.computeChecksum(request) }
+        guard !request.step.isRepeatable, !request.flow.isRewritten else { return self.computeChecksum(request) }
         // It is sent again only after a response that refused it.
         self.unrepeatable = .prepared
         guard self.plan.notesUnrepeatable else { return self.computeChecksum(request) }
@@ -78,14 +80,14 @@ extension UploadMachine {
 
     private mutating func send(_ request: Boxed<Request>, checksum: String?) -> [Action] {
         self.requestID += 1
-        let content = request.isRewritten ? nil : request.step.content
+        let content = request.flow.isRewritten ? nil : request.step.content
         let hasContent = content.map { !$0.isEmpty } ?? false
         if let content {
-            self.flow.base = content.lowerBound
-            self.flow.current = 0
-            self.flow.length = self.plan.isStream ? self.length : content.upperBound - content.lowerBound
+            self.traffic.base = content.lowerBound
+            self.traffic.current = 0
+            self.traffic.length = self.plan.isStream ? self.length : content.upperBound - content.lowerBound
         }
-        self.flow.isHeld = false
+        self.traffic.isHeld = false
         self.phase = .requesting(Exchange(id: self.requestID, request: request, hasContent: hasContent))
         let outgoing = OutgoingRequest(
             self.requestID,
@@ -98,17 +100,17 @@ extension UploadMachine {
 
     private var expectsContinue: Bool {
         guard let least = self.plan.expectsFrom, !self.history.refusesExpect else { return false }
-        return self.flow.length.map { $0 >= least } ?? true
+        return self.traffic.length.map { $0 >= least } ?? true
     }
 
     // MARK: Content
 
     /// The kernel has accepted bytes of a request's content.
     package mutating func contentSent(_ count: Int, of id: Int, now: Int64) {
-        self.flow.sent += Int64(count)
+        self.traffic.sent += Int64(count)
         guard id == self.requestID else { return }
-        self.flow.current += Int64(count)
-        self.flow.lastActivity = now
+        self.traffic.current += Int64(count)
+        self.traffic.lastActivity = now
     }
 
     /// A request's content waits for its source or a rate limit, or no longer does.
@@ -116,19 +118,19 @@ extension UploadMachine {
         // A stream is read from as soon as the content waits for it.
         if isHeld, self.plan.isStream { self.history.isStreamTaken = true }
         guard id == self.requestID else { return }
-        self.flow.isHeld = isHeld
-        self.flow.lastActivity = now
+        self.traffic.isHeld = isHeld
+        self.traffic.lastActivity = now
         self.speed.restart()
     }
 
     /// The content of a request ended after this many bytes, which only its end determined.
     package mutating func contentEnded(at count: Int64, of id: Int) {
-        if id == self.requestID { self.flow.length = count }
+        if id == self.requestID { self.traffic.length = count }
     }
 
     /// Whether the kernel has accepted all the content of a request.
     func isWhole(_ exchange: Exchange) -> Bool {
-        !exchange.hasContent || self.flow.current == self.flow.length
+        !exchange.hasContent || self.traffic.current == self.traffic.length
     }
 
     // MARK: Journal
@@ -178,12 +180,7 @@ extension UploadMachine {
         content: ContentState
     ) -> [Action] {
         if self.isEnding { return [] }
-        if self.plan.totalTimeout > 0, self.earlierTime + now - self.startedAt > self.plan.totalTimeout {
-            let failure = TransferFailure(
-                .timeout,
-                "did not finish within \(DurationFormat.compact(.nanoseconds(self.plan.totalTimeout)))",
-                setting: .resourceTimeout
-            )
+        if let failure = self.plan.requests.overdue(after: self.earlierTime + now - self.startedAt) {
             return self.end(.failed(failure))
         }
         guard case .requesting(let exchange) = self.phase else { return self.ticked(content) }
@@ -198,11 +195,11 @@ extension UploadMachine {
     /// Whether content is sent more slowly than the floor, to a server that would continue it.
     private mutating func isBelow(_ floor: SpeedFloor, _ exchange: Exchange, _ now: Int64) -> Bool {
         let isSending = exchange.isConnected && exchange.hasContent && exchange.head == nil && !self.isWhole(exchange)
-        guard isSending, !self.flow.isHeld, self.history.record != nil else {
+        guard isSending, !self.traffic.isHeld, self.history.record != nil else {
             self.speed.restart()
             return false
         }
-        return self.speed.isTooSlow(self.flow.sent, at: now, floor: floor)
+        return self.speed.isTooSlow(self.traffic.sent, at: now, floor: floor)
     }
 
     private mutating func ticked(_ content: ContentState) -> [Action] {
@@ -215,7 +212,7 @@ extension UploadMachine {
     private mutating func progress(_ now: Int64, _ reports: Bool) -> [Action] {
         let bytes = self.position
         // The first report has a rate, too.
-        if self.window.isEmpty { self.window.record(max(0, bytes - self.flow.sent), at: self.startedAt) }
+        if self.window.isEmpty { self.window.record(max(0, bytes - self.traffic.sent), at: self.startedAt) }
         self.window.record(bytes, at: now)
         guard reports, bytes != self.reported else { return [] }
         self.reported = bytes
@@ -223,7 +220,7 @@ extension UploadMachine {
             bytes: bytes,
             total: self.length,
             rate: self.window.rate,
-            sent: self.history.sent + self.flow.sent,
+            sent: self.history.sent + self.traffic.sent,
             acknowledged: self.machine.acknowledged
         )
         return [.reportProgress(progress)]
@@ -233,20 +230,15 @@ extension UploadMachine {
     private static var optionsPatience: Int64 { 10_000_000_000 }
 
     private mutating func endStalled(_ exchange: Exchange, _ now: Int64) -> [Action] {
-        var patience = self.plan.stallTimeout
-        guard patience > 0, exchange.isConnected, !self.flow.isHeld else { return [] }
+        var patience = self.plan.requests.stallTimeout
+        guard patience > 0, exchange.isConnected, !self.traffic.isHeld else { return [] }
         if case .asking = exchange.answer { return [] }
         if exchange.request.step == TusMachine.question { patience = min(patience, Self.optionsPatience) }
-        guard now - self.flow.lastActivity > patience else { return [] }
+        guard now - self.traffic.lastActivity > patience else { return [] }
         let event =
             exchange.head != nil
             ? "no data arrived" : self.isWhole(exchange) ? "no response arrived" : "no data could be sent"
-        let failure = TransferFailure(
-            .timeout,
-            "\(event) for \(DurationFormat.compact(.nanoseconds(patience)))",
-            isRetryable: true
-        )
         self.phase = .betweenRequests
-        return [.cancel(exchange.id)] + self.attemptFailed(exchange, failure)
+        return [.cancel(exchange.id)] + self.attemptFailed(exchange, RequestTerms.stalled(event, for: patience))
     }
 }

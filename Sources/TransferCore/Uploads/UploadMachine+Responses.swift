@@ -6,14 +6,14 @@ extension UploadMachine {
         guard var exchange = self.exchange(id) else { return }
         exchange.isConnected = true
         if self.unrepeatable == .prepared { self.unrepeatable = .sent }
-        self.flow.lastActivity = now
+        self.traffic.lastActivity = now
         self.phase = .requesting(exchange)
     }
 
     /// An interim response arrived; it does not extend the time for the final one.
     package mutating func interimReceived(_ status: Int, _ fields: HeaderFields, on id: Int) -> [Action] {
         guard let exchange = self.exchange(id) else { return [] }
-        guard let resource = self.machine.received(interim: status, fields, from: exchange.request.url) else {
+        guard let resource = self.machine.received(interim: status, fields, from: exchange.request.flow.url) else {
             return []
         }
         return self.remember(resource).map { [$0.action] } ?? []
@@ -38,26 +38,36 @@ extension UploadMachine {
         guard var exchange = self.exchange(id), exchange.head == nil else { return [] }
         exchange.head = head
         exchange.hasCredentials = hasCredentials
-        self.flow.lastActivity = now
+        self.traffic.lastActivity = now
+        self.wallNow = wallNow
         self.phase = .requesting(exchange)
-        switch head.status {
-        case 301, 302, 303, 307, 308:
-            if let location = head.fields["Location"], !location.isEmpty {
-                return self.redirected(exchange, head, to: location)
-            }
-        case 401 where self.plan.hasPolicy || self.plan.hasAuthorizer: return self.challenged(exchange, head, wallNow)
-        case 417 where !self.history.refusesExpect:
+        let step = exchange.request.step
+        let next = exchange.request.flow.received(
+            head,
+            method: step.method,
+            keepsMethod: !step.describesContent,
+            self.plan.requests
+        )
+        switch next {
+        case .next(let flow): return self.send(flow, after: head, exchange)
+        case .ask(let question): return self.ask(question.asked, for: .request(question), exchange)
+        case .fail(let failure): return self.drain(exchange, head, then: .fail(failure))
+        case .final: return self.finalHead(head, exchange)
+        }
+    }
+
+    /// Handles the head of a response after which its flow sends no other request.
+    private mutating func finalHead(_ head: ResponseHead, _ exchange: Exchange) -> [Action] {
+        if head.status == 417, !self.history.refusesExpect {
             self.history.refusesExpect = true
-            var request = exchange.request
-            request.isRepetition = false
-            return self.drain(exchange, head, then: self.isSpent ? .fail(Self.cannotRepeat) : .launch(request))
-        default: break
+            if self.isSpent { return self.drain(exchange, head, then: .fail(Self.cannotRepeat)) }
+            return self.drain(exchange, head, then: .launch(exchange.successor(exchange.request.flow)))
         }
         if let link = head.fields["Share-Link"] { self.link = link }
         if let refusal = exchange.request.refusal { return self.compared(exchange, head, refusal) }
-        let action = self.machine.received(head, from: exchange.request.url)
+        let action = self.machine.received(head, from: exchange.request.flow.url)
         self.noteProgress()
-        return self.act(on: action, exchange, head, wallNow)
+        return self.act(on: action, exchange, head)
     }
 
     func exchange(_ id: Int) -> Exchange? {
@@ -74,14 +84,13 @@ extension UploadMachine {
     private mutating func act(
         on action: UploadAction,
         _ exchange: Exchange,
-        _ head: ResponseHead,
-        _ wallNow: Int64
+        _ head: ResponseHead
     ) -> [Action] {
         switch action {
         case .accept: return self.accepted(exchange, head)
         case .judge:
-            if self.plan.acceptsAnyStatus { return self.answered(exchange, head) }
-            let failure = self.failure(of: head, exchange, wallNow)
+            if self.plan.requests.acceptsAnyStatus { return self.answered(exchange, head) }
+            let failure = self.failure(of: head, exchange)
             let compares = head.status == 409 && self.plan.method == "PUT" && !self.plan.isStream
             return self.drain(exchange, head, then: compares ? .compare(failure) : .fail(failure))
         case .fail(let fault): return self.drain(exchange, head, then: .fail(Self.failure(fault, head)))
@@ -100,11 +109,11 @@ extension UploadMachine {
         return TransferFailure(code, fault.message, isRetryable: isRetryable, status: head.status)
     }
 
-    private func failure(of head: ResponseHead, _ exchange: Exchange, _ wallNow: Int64) -> TransferFailure {
+    private func failure(of head: ResponseHead, _ exchange: Exchange) -> TransferFailure {
         var failure = ResponseJudge.failure(
             head,
-            retrying: self.plan.retryStatuses,
-            wallNow: wallNow,
+            retrying: self.plan.requests.retryStatuses,
+            wallNow: self.wallNow,
             hasCredentials: exchange.hasCredentials
         )
         switch head.status {
@@ -123,68 +132,38 @@ extension UploadMachine {
         return failure
     }
 
-    // MARK: Redirects and challenges
+    // MARK: The flow's next request
 
-    private mutating func redirected(_ exchange: Exchange, _ head: ResponseHead, to location: String) -> [Action] {
-        let request = exchange.request
-        let next: HTTPURL
-        do throws(TransferFailure) {
-            next = try self.plan.redirects.target(of: location, from: request.url, hops: request.hops)
-        } catch {
-            return self.drain(exchange, head, then: .fail(error))
+    /// Sends the flow's next request, once the response has been read.
+    private mutating func send(_ flow: RequestFlow, after head: ResponseHead, _ exchange: Exchange) -> [Action] {
+        let isRedirect = flow.hops > exchange.request.flow.hops
+        if !flow.isRewritten, self.isSpent {
+            // The caller can begin anew with the credentials.
+            let failure = isRedirect ? Self.cannotRepeat : self.failure(of: head, exchange)
+            return self.drain(exchange, head, then: .fail(failure))
         }
-        let isRewritten = request.isRewritten || Self.isRewritten(request.step, by: head.status)
-        guard self.plan.hasPolicy else { return self.follow(exchange, head, to: next, isRewritten: isRewritten) }
-        let method = isRewritten ? "GET" : request.step.method
-        return self.ask(
-            .redirect(head, to: next, method: method),
-            for: .redirect(next, isRewritten: isRewritten),
-            exchange
-        )
-    }
-
-    /// Whether a redirect requests the result with a GET without content; a protocol's own requests keep their method.
-    private static func isRewritten(_ step: UploadStep, by status: Int) -> Bool {
-        guard step.describesContent else { return false }
-        return status == 303 || RedirectRule.method(after: step.method, status: status) != step.method
-    }
-
-    private mutating func follow(
-        _ exchange: Exchange,
-        _ head: ResponseHead,
-        to next: HTTPURL,
-        isRewritten: Bool
-    ) -> [Action] {
-        if !isRewritten, self.isSpent { return self.drain(exchange, head, then: .fail(Self.cannotRepeat)) }
-        let note = Action.note("\(head.status): redirected to \(next.redacted)")
+        let note: [Action] = isRedirect ? [.note(flow.note(after: head))] : []
         // The response to a GET does not concern content that the server never received.
-        if isRewritten, !self.isWhole(exchange) {
+        if flow.isRewritten, !self.isWhole(exchange) {
             let failure = TransferFailure(
                 .redirects,
-                "redirected (\(head.status)) to \(next.redacted) before the server had the content",
+                "redirected (\(head.status)) to \(flow.url.redacted) before the server had the content",
                 remedy: "it may require a login first; otherwise send to that URL",
                 status: head.status
             )
-            return [note] + self.drain(exchange, head, then: .fail(failure))
+            return note + self.drain(exchange, head, then: .fail(failure))
         }
-        var request = exchange.request
-        request.hasLeftOrigin = request.hasLeftOrigin || next.origin != request.url.origin
-        request.url = next
-        request.hops += 1
-        request.isRewritten = isRewritten
-        request.isRepetition = false
-        return [note] + self.drain(exchange, head, then: .launch(request))
+        return note + self.drain(exchange, head, then: .launch(exchange.successor(flow)))
     }
 
-    /// The maximum number of consecutive credential refusals.
-    private static var mostRefusals: Int { 8 }
-
-    private mutating func challenged(_ exchange: Exchange, _ head: ResponseHead, _ wallNow: Int64) -> [Action] {
-        let failure = self.failure(of: head, exchange, wallNow)
-        guard exchange.request.refusals < Self.mostRefusals else {
-            return self.refused(exchange, head, failure)
-        }
-        return self.ask(.challenge(head), for: .challenge(failure), exchange)
+    /// The policy does not let the next request be sent: the response is final.
+    private mutating func refused(_ question: RequestFlow.Question, _ exchange: Exchange) -> [Action] {
+        let failure =
+            switch question.subject {
+            case .challenge: self.failure(of: question.head, exchange)
+            case .redirect: RedirectRule.refused(question.next.url, status: question.head.status)
+            }
+        return self.refused(exchange, question.head, failure)
     }
 
     mutating func ask(_ question: PolicyQuestion, for inquiry: Inquiry, _ exchange: Exchange) -> [Action] {
@@ -199,25 +178,18 @@ extension UploadMachine {
         guard var exchange = self.exchange(id), case .asking(let inquiry) = exchange.answer, let head = exchange.head
         else { return [] }
         exchange.answer = .awaited
-        self.flow.lastActivity = now
+        self.traffic.lastActivity = now
         self.phase = .requesting(exchange)
         if case .cancel = decision { return self.end(.cancelled(keeping: false)) }
         let actions: [Action]
-        switch (inquiry, decision) {
-        case (.redirect(let next, _), .refuse):
-            actions = self.refused(exchange, head, RedirectRule.refused(next, status: head.status))
-        case (.redirect(let next, let isRewritten), _):
-            actions = self.follow(exchange, head, to: next, isRewritten: isRewritten)
-        case (.challenge(let failure), .repeat) where self.isSpent:
-            // The caller can begin anew with the credentials.
-            actions = self.drain(exchange, head, then: .fail(failure))
-        case (.challenge, .repeat):
-            var request = exchange.request
-            request.refusals += 1
-            request.isRepetition = false
-            actions = self.drain(exchange, head, then: .launch(request))
-        case (.challenge(let failure), _): actions = self.refused(exchange, head, failure)
-        case (.response, _):
+        switch inquiry {
+        case .request(let question):
+            if let next = question.next(after: decision) {
+                actions = self.send(next, after: head, exchange)
+            } else {
+                actions = self.refused(question, exchange)
+            }
+        case .response:
             self.history.isResponseDecided = true
             actions = self.take(exchange, head)
         }

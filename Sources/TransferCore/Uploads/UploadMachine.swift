@@ -46,15 +46,7 @@ package struct UploadMachine: Sendable {
     /// One of the protocol's requests, including its redirects, challenges and repetitions.
     struct Request: Sendable {
         var step: UploadStep
-        var url: HTTPURL
-        /// Redirects followed.
-        var hops = 0
-        /// Whether a redirect led to another origin, which chose the URLs that follow, also those at the first one.
-        var hasLeftOrigin = false
-        /// Whether a redirect turned it into a GET without content (RFC 9110 §15.4).
-        var isRewritten = false
-        /// The number of credential refusals.
-        var refusals = 0
+        var flow: RequestFlow
         /// Whether it was repeated because a pooled connection had been closed.
         var isRepetition = false
         /// Of a request for an existing resource's digest: the failure unless that is the same content.
@@ -72,6 +64,14 @@ package struct UploadMachine: Sendable {
         var hasCredentials = false
         var head: ResponseHead?
         var answer = Answer.awaited
+
+        /// The request that follows in a flow.
+        func successor(_ flow: RequestFlow) -> Boxed<Request> {
+            var next = self.request.value
+            next.flow = flow
+            next.isRepetition = false
+            return Boxed(next)
+        }
     }
 
     /// The state of a response.
@@ -86,8 +86,7 @@ package struct UploadMachine: Sendable {
 
     /// The subject of a policy's decision.
     enum Inquiry: Sendable {
-        case redirect(HTTPURL, isRewritten: Bool)
-        case challenge(TransferFailure)
+        case request(RequestFlow.Question)
         case response
     }
 
@@ -102,7 +101,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// The bytes of this run.
-    struct Flow: Sendable {
+    struct Traffic: Sendable {
         /// The offset at which the last request with content started.
         var base: Int64 = 0
         /// The number of its bytes that the kernel has accepted.
@@ -133,7 +132,9 @@ package struct UploadMachine: Sendable {
     var slot: Origin?
     /// The length of the content, once known.
     package internal(set) var length: Int64?
-    var flow = Flow()
+    var traffic = Traffic()
+    /// The wall time of the last response, in seconds since 1970.
+    var wallNow: Int64 = 0
     /// The number of the last request.
     var requestID = 0
     var writes = 0
@@ -183,16 +184,16 @@ package struct UploadMachine: Sendable {
     }
 
     /// Bytes of response body received by this run.
-    package var received: Int64 { self.flow.received }
+    package var received: Int64 { self.traffic.received }
 
     /// Bytes of content sent by this run.
-    package var sent: Int64 { self.flow.sent }
+    package var sent: Int64 { self.traffic.sent }
 
     /// The bytes that the server acknowledged in this run; see ``RetryBudget/kept(_:)``.
     package var kept: Int64 { self.machine.acknowledged ?? 0 }
 
     /// The number of bytes accepted by the kernel or acknowledged by the server.
-    package var position: Int64 { max(self.flow.base + self.flow.current, self.kept) }
+    package var position: Int64 { max(self.traffic.base + self.traffic.current, self.kept) }
 
     /// Whether and how to continue reading the response to a request.
     package func reading(_ id: Int) -> ReadDecision {

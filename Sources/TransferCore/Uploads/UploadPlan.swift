@@ -21,30 +21,16 @@ package struct UploadPlan: Sendable {
     package var hasJournal = false
     /// The caller's record of an upload to resume; the journal's takes precedence.
     package var record: UploadRecord?
-    /// Whether every request may be repeated, also by a method that is not idempotent.
-    package var mayBeRepeated = false
-    /// Whether a response of any status is the upload's result.
-    package var acceptsAnyStatus = false
+    /// What applies to each request.
+    package var requests = RequestTerms()
     /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false
-    /// Whether the upload has a policy for redirects, challenges and responses.
-    package var hasPolicy = false
-    /// Whether an authorizer decides about challenges (401); otherwise a policy does.
-    package var hasAuthorizer = false
     /// The minimum length at which `Expect: 100-continue` is sent, or `nil` for never.
     package var expectsFrom: Int64?
-    /// The rule for redirects.
-    package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
-    /// The statuses that are retried.
-    package var retryStatuses: Set<Int> = []
     /// The number of bytes after which a success's body is not read any further, or `nil` for no limit.
     package var answerLimit: Int64?
     /// The time after which a success's body is not read any further, in nanoseconds, or `nil` for no limit.
     package var answerTime: Int64?
-    /// The time without progress after which a request fails, in nanoseconds; 0 for none.
-    package var stallTimeout: Int64 = 0
-    /// The time for the whole upload without queueing, in nanoseconds; 0 for none.
-    package var totalTimeout: Int64 = 0
 
     /// Creates the plan of a PUT in one request.
     package init(_ url: HTTPURL) { self.url = url }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import Synchronization
 internal import TransferCore
 
@@ -200,7 +201,7 @@ extension DownloadRun {
             return exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
         }
         let again: @Sendable () -> Void = { self.transport.execute(onLane: exchange.lane) { self.start(exchange) } }
-        switch self.host.permit(exchange.plan.url, for: self.transfer.id, lane: exchange.lane, again) {
+        switch self.host.permit(exchange.plan.flow.url, for: self.transfer.id, lane: exchange.lane, again) {
         case .granted: exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
         case .delayed(let delay):
             exchange.isPermitted = true
@@ -213,7 +214,7 @@ extension DownloadRun {
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
         ExchangeRequest(
             method: plan.method,
-            url: plan.url,
+            url: plan.flow.url,
             fields: self.download.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
             body: plan.sendsContent ? self.download.request.body : nil,
             connectTimeout: self.shared.options.connectTimeout.inNanoseconds,
@@ -228,12 +229,10 @@ extension DownloadRun {
             id: self.transfer.id,
             userInfo: self.download.request.userInfo,
             method: plan.method,
-            url: plan.url,
-            source: self.download.request.sources[plan.source],
-            refusals: plan.refusals
+            flow: plan.flow,
+            source: self.download.request.sources[plan.source]
         )
         facts.isFirstSource = plan.source == 0
-        facts.hasLeftOrigin = plan.hasLeftOrigin
         return facts
     }
 
@@ -241,18 +240,14 @@ extension DownloadRun {
         guard let exchange = self.exchange(number) else {
             return self.report { $0.policyDecided(.proceed, number, self.now) }
         }
-        if case .challenge(let head) = question, let authorizer = self.shared.options.authorizer {
-            // The caller's own field would be sent again, whatever the authorizer has.
-            let isOwn = self.download.request.givesAuthorization(for: exchange.plan, of: self.transfer.origin)
-            let isAnswered = !isOwn && authorizer.answers(head, to: self.requestFacts(exchange.plan))
-            return self.report { $0.policyDecided(isAnswered ? .repeat : .proceed, number, self.now) }
-        }
-        guard let policy = self.policy else {
-            return self.report { $0.policyDecided(.proceed, number, self.now) }
-        }
-        let isFirst = Countdown(1)
-        let decision = policy.decide(question, about: self.requestFacts(exchange.plan)) { decision in
-            guard isFirst.isLast() else { return }
+        let plan = exchange.plan
+        let isOwnOrigin = plan.origin == self.transfer.origin && !plan.flow.hasLeftOrigin
+        let decision = self.shared.options.decide(
+            question,
+            about: self.requestFacts(plan),
+            policy: self.policy,
+            own: isOwnOrigin ? self.download.request.fields : nil
+        ) { decision in
             self.onEventLoop(number) { _ in self.handle { $0.policyDecided(decision, number, self.now) } }
         }
         guard let decision else { return [] }
@@ -300,11 +295,11 @@ extension DownloadRun {
             return state.exchanges
         }
         guard !exchanges.isEmpty else { return self.closeFile(ending) }
-        let left = Countdown(exchanges.count)
+        let closing = CallOnce(after: exchanges.count) { self.closeFile(ending) }
         for exchange in exchanges {
             self.transport.execute(onLane: exchange.lane) {
                 exchange.close()
-                if left.isLast() { self.closeFile(ending) }
+                closing.now()
             }
         }
     }

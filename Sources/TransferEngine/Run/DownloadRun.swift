@@ -188,11 +188,11 @@ final class DownloadRun: TransferRun {
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
         // Of several sources, the first one requested may be on another host.
-        let isOwn = self.download.request.sources.count == 1 || exchange.plan.url.origin == self.slot
+        let isOwn = self.download.request.sources.count == 1 || exchange.plan.origin == self.slot
         self.state.withLock { $0.response.received(status: isOwn ? head.status : 0) }
         if self.isProbe, isOwn { self.host.hostReached(by: self.transfer.id, status: head.status) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
-        self.shared.options.cookies?.receive(of: head, from: exchange.plan.url)
+        self.shared.options.cookies?.receive(of: head, from: exchange.plan.flow.url)
         let (now, wallNow) = (self.now, self.time.wallNow)
         let hasCredentials = exchange.hasCredentials
         self.handle {
@@ -224,8 +224,7 @@ extension DownloadRequest {
         terms.nameIsExact = self.nameIsExact
         terms.namesByFinalURL = self.namesByFinalURL
         terms.mark = self.mark
-        terms.hasPolicy = self.policy != nil
-        terms.hasAuthorizer = self.shared.options.authorizer != nil
+        terms.requests.hasPolicy = self.policy != nil
         terms.laneCount = laneCount
         return terms
     }
@@ -245,16 +244,9 @@ extension DownloadTerms {
         self.ifRunning = options.ifRunning
         self.connections = options.connections
         self.minimumSplit = options.minimumSplit
-        self.retryStatuses = options.retryStatuses
-        self.redirects = RedirectRule(
-            maximum: options.maximumRedirects,
-            allowsDowngrade: options.allowsDowngrade
-        )
-        self.stallTimeout = options.stallTimeout.inNanoseconds
-        self.totalTimeout = options.totalTimeout.inNanoseconds
+        self.requests = options.requestTerms()
+        if self.destination == .file { self.requests.acceptsAnyStatus = false }
         self.durable = options.durable
-        self.mayBeRepeated = options.mayBeRepeated
-        self.acceptsAnyStatus = options.acceptsAnyStatus && self.destination != .file
         self.reportDigest = options.reportDigest
         self.keepBad = options.keepBad
         self.hasRefresher = options.refresher != nil

@@ -44,18 +44,18 @@ extension TransferEngine {
     private func terminate(_ record: UploadRecord, _ request: UploadRequest, _ id: TransferID) {
         guard let url = try? HTTPURL(record.resource) else { return }
         let step = UploadProtocolMachine.termination(record.speaks, of: url)
+        let flow = RequestFlow(url)
         let facts = RequestFacts(
             id: id,
             userInfo: request.userInfo,
             method: step.method,
-            url: url,
-            source: request.url,
-            refusals: 0
+            flow: flow,
+            source: request.url
         )
         var termination = ExchangeRequest(
             method: step.method,
             url: url,
-            fields: request.fields(of: step, at: url, describes: false, facts),
+            fields: request.fields(of: step, flow, describes: false, facts),
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
         termination.addresses = request.options.addresses

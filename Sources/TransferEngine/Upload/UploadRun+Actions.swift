@@ -143,15 +143,14 @@ extension UploadRun {
     private func send(_ outgoing: UploadMachine.OutgoingRequest) {
         var fields = self.upload.request.fields(
             of: outgoing.step,
-            at: outgoing.url,
-            hasLeftOrigin: outgoing.hasLeftOrigin,
+            outgoing.flow,
             describes: outgoing.describesContent,
             self.facts(of: outgoing)
         )
         if let checksum = outgoing.checksum { fields.append("Upload-Checksum", checksum) }
         var request = ExchangeRequest(
             method: outgoing.method,
-            url: outgoing.url,
+            url: outgoing.flow.url,
             fields: fields,
             connectTimeout: self.upload.request.options.connectTimeout.inNanoseconds
         )
@@ -196,28 +195,24 @@ extension UploadRun {
     }
 
     func facts(of outgoing: UploadMachine.OutgoingRequest) -> RequestFacts {
-        var facts = RequestFacts(
+        RequestFacts(
             id: self.transfer.id,
             userInfo: self.transfer.userInfo,
             method: outgoing.method,
-            url: outgoing.url,
-            source: self.upload.request.url,
-            refusals: outgoing.refusals
+            flow: outgoing.flow,
+            source: self.upload.request.url
         )
-        facts.hasLeftOrigin = outgoing.hasLeftOrigin
-        return facts
     }
 
     private func ask(_ question: PolicyQuestion, _ id: Int) {
         guard let current = self.state.withLock({ $0.exchange }), current.request.id == id else { return }
-        if case .challenge(let head) = question, let authorizer = self.upload.request.options.authorizer {
-            // The caller's own field would be sent again, whatever the authorizer has.
-            let isOwn = self.upload.request.givesAuthorization(for: current.request)
-            let isAnswered = !isOwn && authorizer.answers(head, to: self.facts(of: current.request))
-            return self.decided(isAnswered ? .repeat : .proceed, id)
-        }
-        guard let policy = self.upload.request.policy else { return }
-        let decision = policy.decide(question, about: self.facts(of: current.request)) { decision in
+        let upload = self.upload.request
+        let decision = upload.options.decide(
+            question,
+            about: self.facts(of: current.request),
+            policy: upload.policy,
+            own: upload.isOwnOrigin(current.request.flow) ? upload.fields : nil
+        ) { decision in
             self.host.transport.execute(onLane: self.lane) { self.decided(decision, id) }
         }
         if let decision { self.decided(decision, id) }

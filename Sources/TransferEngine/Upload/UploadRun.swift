@@ -147,7 +147,7 @@ final class UploadRun: TransferRun {
         if case .close = decision { return .close }
         if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
         self.upload.request.policy?.received(head, to: self.facts(of: request))
-        self.upload.request.options.cookies?.receive(of: head, from: request.url)
+        self.upload.request.options.cookies?.receive(of: head, from: request.flow.url)
         let (now, wallNow) = (self.now, self.host.time.wallNow)
         return self.handle(request.id) {
             self.apply {

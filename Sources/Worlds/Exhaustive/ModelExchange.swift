@@ -47,7 +47,7 @@ struct ModelExchange {
     func combine(into hasher: inout Hasher) {
         hasher.combine(self.plan.range)
         hasher.combine(self.plan.ifRange)
-        hasher.combine(self.plan.url)
+        hasher.combine(self.plan.flow.url)
         hasher.combine(self.plan.overlap)
         hasher.combine(self.position)
         guard let response = self.response else { return hasher.combine(0) }

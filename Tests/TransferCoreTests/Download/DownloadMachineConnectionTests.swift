@@ -337,7 +337,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a stall is a timeout; bytes, connecting and pauses put it off")
     func stall() {
-        let h = Harness { $0.stallTimeout = 10 * Harness.second }
+        let h = Harness { $0.requests.stallTimeout = 10 * Harness.second }
         h.start()
         // Not connected: the connect timeout applies.
         #expect(h.tick(after: 60) == "")
@@ -366,10 +366,10 @@ struct DownloadMachineConnectionTests {
 
     @Test("the total timeout ends the run and keeps the bytes; earlier runs count, a commit is not interrupted")
     func totalTimeout() {
-        let h = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
+        let h = Self.open(1) { $0.requests.totalTimeout = 10 * Harness.second }
         h.body(1, 100)
         #expect(h.tick(after: 10.1) == "release a, end failed timeout; keep")
-        let done = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
+        let done = Self.open(1) { $0.requests.totalTimeout = 10 * Harness.second }
         done.body(1, 1_000_000)
         done.done(1)
         #expect(done.tick(after: 60) == "")

@@ -419,7 +419,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("redirects: at most the maximum; no downgrade; no other scheme; none without a Location")
     func refusedRedirects() {
-        let h = Harness(["https://a/f"]) { $0.redirects = RedirectRule(maximum: 1, allowsDowngrade: false) }
+        let h = Harness(["https://a/f"]) { $0.requests.redirects = RedirectRule(maximum: 1, allowsDowngrade: false) }
         h.start()
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(
@@ -481,7 +481,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a policy decides about the first response, once")
     func response() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         #expect(h.whole(1) == "ask 1 response 1000000")
         #expect("\(h.machine.reading(1))" == "pause")
@@ -489,7 +489,7 @@ struct DownloadMachineOpeningTests {
         h.partialCreated()
         h.body(1, 100_000)
         h.feed { $0.interrupted(.paused) }
-        let next = Harness(history: h.machine.history) { $0.hasPolicy = true }
+        let next = Harness(history: h.machine.history) { $0.requests.hasPolicy = true }
         next.resume(Harness.facts(), [0..<100_000])
         #expect(next.part(1, 100_000..<1_000_000) == "facts etag, extent 1@100000")
     }
@@ -503,7 +503,7 @@ struct DownloadMachineOpeningTests {
             recorded: RecordedVersion(entityTag: "\"x\"")
         )
         let h = Harness {
-            $0.hasPolicy = true
+            $0.requests.hasPolicy = true
             $0.ifExists = .resume
         }
         h.begin()
@@ -514,7 +514,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a decision after the end is ignored, and asked for again")
     func lateDecision() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         h.whole(1)
         h.feed { $0.interrupted(.paused) }
@@ -524,7 +524,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("only the first of two decisions counts")
     func twoDecisions() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         h.whole(1)
         h.decide(1, .proceed)
@@ -533,7 +533,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("cancel ends the run", arguments: [200, 302, 401])
     func cancelled(status: Int) {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         h.head(1, status, ["Location": "/g"])
         #expect(h.decide(1, .cancel) == "release a, end cancelled")
@@ -542,12 +542,12 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect that the policy refuses is a failure for a file, the response for memory")
     func refusedByPolicy() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         #expect(h.head(1, 302, ["Location": "http://b/g"], framing: BodyFraming.none) == "ask 1 redirect GET b")
         #expect(h.decide(1, .refuse) == "resume 1, close 1, release a, end failed redirects")
         let memory = Harness {
-            $0.hasPolicy = true
+            $0.requests.hasPolicy = true
             $0.destination = .memory(keepsBytes: false)
         }
         memory.begin()
@@ -561,7 +561,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect that the policy lets follow")
     func proceeds() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(h.decide(1, .proceed) == "resume 1, close 1, 2:GET a/g")
@@ -569,9 +569,9 @@ struct DownloadMachineOpeningTests {
 
     @Test("a challenge is repeated as often as the policy says, within bounds; the last failure keeps its prefix")
     func challenge() {
-        let h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.requests.hasPolicy = true }
         h.start()
-        for number in 1...ChallengeRule.maximum {
+        for number in 1...RequestFlow.maximumRefusals {
             #expect(h.head(number, 401, framing: BodyFraming.none) == "ask \(number) challenge")
             let next = number + 1
             #expect(
@@ -579,7 +579,7 @@ struct DownloadMachineOpeningTests {
                     == "resume \(number), close \(number), \(next):GET a/f refusals \(number)"
             )
         }
-        let last = ChallengeRule.maximum + 1
+        let last = RequestFlow.maximumRefusals + 1
         h.head(last, 401, framing: .chunked)
         h.body(last, 100)
         #expect(h.done(last) == "close \(last), release a, end failed authentication")
@@ -592,7 +592,7 @@ struct DownloadMachineOpeningTests {
         let h = Harness()
         h.start()
         #expect(h.head(1, 401, framing: BodyFraming.none) == "close 1, release a, end failed authentication")
-        let other = Harness { $0.hasPolicy = true }
+        let other = Harness { $0.requests.hasPolicy = true }
         other.start()
         other.head(1, 401, framing: BodyFraming.none)
         #expect(other.decide(1, .proceed) == "resume 1, close 1, release a, end failed authentication")
@@ -601,7 +601,7 @@ struct DownloadMachineOpeningTests {
     @Test("a body is diverted from memory to a file: its name is reserved and surveyed")
     func diverted() {
         let h = Harness {
-            $0.hasPolicy = true
+            $0.requests.hasPolicy = true
             $0.destination = .memory(keepsBytes: false)
         }
         #expect(h.begin() == "1:GET a/f")

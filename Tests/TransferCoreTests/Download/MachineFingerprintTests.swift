@@ -10,14 +10,14 @@ struct MachineFingerprintTests {
     @Test("all values are known: a new one has to be added to combine(into:), or to what it leaves out")
     func isComplete() {
         let url = MachineHarness.url("http://a/f")
-        let request = FetchRequest(number: 1, lane: 0, source: 0, url: url, purpose: .fetch, now: 0)
+        let request = FetchRequest(number: 1, lane: 0, source: 0, flow: RequestFlow(url), purpose: .fetch, now: 0)
         let times = ["startedAt", "lastActivity", "headTime", "window", "bodySince"]
         #expect(
             self.names(request).filter { !times.contains($0) } == [
-                "number", "lane", "source", "url", "origin", "purpose", "hops", "hasLeftOrigin", "isRewritten",
-                "refusals", "holdsSlot", "isAdditional", "isPinned", "range", "overlap", "sentIfRange", "isEndProbe",
-                "isConditional", "isConnected", "isPaused", "stage", "basis", "facts", "compared", "repeated",
-                "responseEnd", "isPart", "partExpected", "partLength", "hasExtent", "bytes",
+                "number", "lane", "source", "flow", "origin", "purpose", "holdsSlot", "isAdditional", "isPinned",
+                "range", "overlap", "sentIfRange", "isEndProbe", "isConditional", "hasCredentials", "isConnected",
+                "isPaused", "stage", "basis", "facts", "compared", "repeated", "responseEnd", "isPart", "partExpected",
+                "partLength", "hasExtent", "bytes",
             ]
         )
         let fetching = Fetching(.partial, SegmentPlanner(length: 1), facts: nil, now: 0)

@@ -416,14 +416,14 @@ final class MachineHarness {
     }
 
     private static func word(_ plan: FetchPlan) -> String {
-        var word = "\(plan.number):\(plan.method) \(plan.url.description.dropFirst(7))"
+        var word = "\(plan.number):\(plan.method) \(plan.flow.url.description.dropFirst(7))"
         if let range = plan.range { word += " \(range.dropFirst(6))" }
         if let validator = plan.ifRange { word += " if \(validator.filter { $0 != "\"" })" }
         if let overlap = plan.overlap { word += " overlap \(overlap.upperBound - overlap.lowerBound)" }
         if plan.isConditional { word += " conditional" }
         for (name, value) in plan.condition { word += " \(name): \(value)" }
-        if plan.isRewritten { word += " rewritten" }
-        if plan.refusals > 0 { word += " refusals \(plan.refusals)" }
+        if plan.flow.isRewritten { word += " rewritten" }
+        if plan.flow.refusals > 0 { word += " refusals \(plan.flow.refusals)" }
         return word
     }
 

@@ -118,8 +118,8 @@ final class MachineWalk {
         if mirrors { terms.sources.append(MachineHarness.url("http://b/f")) }
         terms.minimumSplit = 20_000
         terms.connections = random.chance(30) ? .adaptive(most: 3) : .fixed(Int.random(in: 1...4, using: &random))
-        terms.stallTimeout = 5_000_000_000
-        terms.hasPolicy = !self.isReliable && random.chance(20)
+        terms.requests.stallTimeout = 5_000_000_000
+        terms.requests.hasPolicy = !self.isReliable && random.chance(20)
         terms.destination =
             random.chance(80) ? .file : random.chance(50) ? .stream : .memory(keepsBytes: random.chance(50))
         if !self.isReliable, random.chance(10) {
@@ -859,7 +859,7 @@ final class MachineWalk {
 
     private static func short(_ action: DownloadAction) -> String {
         if case .send(let plan) = action {
-            return "send \(plan.number) \(plan.method) \(plan.url) \(plan.range ?? "-") if \(plan.ifRange ?? "-") "
+            return "send \(plan.number) \(plan.method) \(plan.flow.url) \(plan.range ?? "-") if \(plan.ifRange ?? "-") "
                 + "overlap \(plan.overlap.map { "\($0)" } ?? "-")"
         }
         return String("\(action)".prefix(160))

@@ -23,7 +23,6 @@ struct ResponseJudgeTests {
         case .multipart: "multipart"
         case .notSatisfiable: "not satisfiable"
         case .preconditionFailed: "precondition"
-        case .redirect(let location): "redirect \(location)"
         case .notModified: "not modified"
         case .failed(let failure): failure.isRetryable ? "again" : "failed"
         }
@@ -93,8 +92,9 @@ struct ResponseJudgeTests {
 
     @Test("a redirect needs a Location", arguments: [301, 302, 303, 307, 308])
     func redirect(status: Int) {
-        #expect(self.judge(status, ["Location": "/x"]) == "redirect /x")
+        let failure = ResponseJudge.failure(ResponseHead(status: status, framing: .none), retrying: [], wallNow: 0)
         #expect(self.judge(status) == "failed")
+        #expect(failure.message == "redirect (\(status)) without a Location")
     }
 
     @Test("other statuses fail, and only those listed are worth another attempt")

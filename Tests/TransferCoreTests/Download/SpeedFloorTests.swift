@@ -115,7 +115,7 @@ struct SpeedFloorTests {
 
     @Test("The time before the response counts for the stall timeout only")
     func head() {
-        let h = Harness { $0.stallTimeout = 0 }
+        let h = Harness { $0.requests.stallTimeout = 0 }
         h.start()
         for _ in 0..<60 { h.tick(after: 1, floor: Self.floor) }
         #expect(h.ending == nil)

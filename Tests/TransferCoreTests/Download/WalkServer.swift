@@ -108,7 +108,7 @@ struct WalkServer {
             case 4..<7:
                 return [.head(ResponseHead(status: 503, framing: .length(5))), .body(version: 0, 0..<1), .end]
             case 7..<9: return []
-            case 9..<12 where plan.url.path == "/f":
+            case 9..<12 where plan.flow.url.path == "/f":
                 let target = random.chance(50) ? "/moved" : "http://c/moved"
                 return [.head(ResponseHead(status: 302, fields: ["Location": target], framing: .none)), .end]
             case 12..<13: return [.head(ResponseHead(status: 404, framing: .none)), .end]
@@ -117,7 +117,7 @@ struct WalkServer {
             default: break
             }
         }
-        if plan.url.host == "b", self.hasOtherMirror { return self.represent(1, plan, &random) }
+        if plan.flow.url.host == "b", self.hasOtherMirror { return self.represent(1, plan, &random) }
         let isOld = self.alternates && !self.isCalm && self.current > 0 && random.chance(20)
         return self.represent(isOld ? self.current - 1 : self.current, plan, &random)
     }

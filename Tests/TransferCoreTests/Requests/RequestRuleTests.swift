@@ -33,18 +33,6 @@ struct RequestRuleTests {
         #expect(Self.target("/g", from: "http://a/f", hops: 2, Self.rule) == "redirects")
     }
 
-    @Test(
-        "the method after a redirect",
-        arguments: [
-            ("GET", 301, "GET"), ("POST", 301, "GET"), ("POST", 302, "GET"), ("POST", 303, "GET"),
-            ("POST", 307, "POST"), ("POST", 308, "POST"), ("PUT", 301, "PUT"), ("PUT", 303, "GET"),
-            ("HEAD", 303, "HEAD"), ("HEAD", 301, "HEAD"),
-        ]
-    )
-    func method(method: String, status: Int, after: String) {
-        #expect(RedirectRule.method(after: method, status: status) == after)
-    }
-
     @Test("bodies of at most 64 KiB, and those of unknown length, are read to keep the connection")
     func drains() {
         func isDrained(_ framing: BodyFraming, keepsPrefix: Bool = false) -> Bool {

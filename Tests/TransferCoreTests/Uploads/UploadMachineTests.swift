@@ -115,7 +115,7 @@ private struct Bench {
         case .withdrawNote: "withdraw note"
         case .computeDigest(let algorithm, let range): "digest \(algorithm) \(range)"
         case .send(let request):
-            "\(request.method) \(request.url.path)" + (request.content.map { " \($0)" } ?? "")
+            "\(request.method) \(request.flow.url.path)" + (request.content.map { " \($0)" } ?? "")
                 + (request.expectsContinue ? " expect" : "")
         case .cancel(let id): "cancel \(id)"
         case .resumeReading(let id): "resume \(id)"
@@ -151,7 +151,7 @@ struct UploadMachineTests {
 
     private func plan(_ change: (inout UploadPlan) -> Void = { _ in }) throws -> UploadPlan {
         var plan = UploadPlan(try HTTPURL("http://host/f"))
-        plan.retryStatuses = [503]
+        plan.requests.retryStatuses = [503]
         change(&plan)
         return plan
     }
@@ -278,7 +278,7 @@ struct UploadMachineTests {
     @Test("a refusal's line of plain text is part of the message; the policy gets the response")
     func explanation() throws {
         for hasPolicy in [false, true] {
-            var bench = Bench(try self.plan { $0.hasPolicy = hasPolicy })
+            var bench = Bench(try self.plan { $0.requests.hasPolicy = hasPolicy })
             _ = bench.open()
             bench.send()
             #expect(bench.head(400, ["Content-Type": "text/plain"], framing: .chunked) == [])
@@ -309,7 +309,7 @@ struct UploadMachineTests {
         _ = bench.open()
         bench.send(100)
         #expect(bench.head(413, framing: .chunked) == ["cancel 1", "release host", "failed"])
-        var other = Bench(try self.plan { $0.hasPolicy = true })
+        var other = Bench(try self.plan { $0.requests.hasPolicy = true })
         _ = other.open()
         other.send(100)
         #expect(other.head(413, framing: .chunked) == [])
@@ -390,7 +390,7 @@ struct UploadMachineTests {
             try self.plan { plan in
                 plan.method = "POST"
                 plan.notesUnrepeatable = true
-                plan.mayBeRepeated = true
+                plan.requests.mayBeRepeated = true
             }
         )
         #expect(bench.open() == ["POST /f \(self.whole)"])
@@ -431,7 +431,7 @@ struct UploadMachineTests {
             var bench = Bench(
                 try self.plan { plan in
                     plan.isStream = true
-                    plan.hasPolicy = event != 2
+                    plan.requests.hasPolicy = event != 2
                 }
             )
             #expect(bench.open(length: nil) == ["PUT /f 0..<\(Int64.max)"])
@@ -516,7 +516,7 @@ struct UploadMachineTests {
         _ = down.open()
         down.send()
         #expect(down.respond(307, ["Location": "http://host/f"]) == ["release host", "failed"])
-        plan.redirects.maximum = 1
+        plan.requests.redirects.maximum = 1
         var many = Bench(plan)
         _ = many.open()
         many.send()
@@ -543,7 +543,7 @@ struct UploadMachineTests {
             (.proceed, ["resume 1"]), (.refuse, ["resume 1"]), (.cancel, ["cancel 1", "release host", "cancelled"]),
         ]
         for (decision, actions) in cases {
-            var bench = Bench(try self.plan { $0.hasPolicy = true })
+            var bench = Bench(try self.plan { $0.requests.hasPolicy = true })
             _ = bench.open()
             bench.send()
             #expect(bench.head(307, ["Location": "/o"], framing: .chunked) == ["ask redirect PUT /o"])
@@ -566,7 +566,7 @@ struct UploadMachineTests {
         _ = bare.open()
         bare.send()
         #expect(bare.respond(401) == ["release host", "failed"] && bare.failure?.code == .authentication)
-        var bench = Bench(try self.plan { $0.hasPolicy = true })
+        var bench = Bench(try self.plan { $0.requests.hasPolicy = true })
         _ = bench.open()
         for round in 1...8 {
             bench.send()
@@ -580,7 +580,7 @@ struct UploadMachineTests {
 
     @Test("the policy decides once about the response that completes the upload, across runs")
     func responsePolicy() throws {
-        var bench = Bench(try self.plan { $0.hasPolicy = true })
+        var bench = Bench(try self.plan { $0.requests.hasPolicy = true })
         _ = bench.open()
         bench.send()
         #expect(bench.respond(200) == ["ask response"])
@@ -685,7 +685,7 @@ struct UploadMachineTests {
             var bench = Bench(
                 try self.plan { plan in
                     plan.way = .automatic
-                    plan.stallTimeout = 60_000_000_000
+                    plan.requests.stallTimeout = 60_000_000_000
                 }
             )
             #expect(bench.open() == ["OPTIONS /f"])
@@ -938,8 +938,8 @@ struct UploadMachineTests {
         for state in 0..<6 {
             var bench = Bench(
                 try self.plan { plan in
-                    plan.stallTimeout = timeout
-                    plan.hasPolicy = true
+                    plan.requests.stallTimeout = timeout
+                    plan.requests.hasPolicy = true
                 }
             )
             _ = bench.open()
@@ -972,7 +972,7 @@ struct UploadMachineTests {
 
     @Test("interim responses do not extend the time for the final one")
     func interimStalls() throws {
-        var bench = Bench(try self.plan { $0.stallTimeout = 10 })
+        var bench = Bench(try self.plan { $0.requests.stallTimeout = 10 })
         _ = bench.open()
         bench.send()
         var words: [String] = []
@@ -1018,7 +1018,7 @@ struct UploadMachineTests {
 
     @Test("the time of all runs together is limited")
     func total() throws {
-        let plan = try self.plan { $0.totalTimeout = 100 }
+        let plan = try self.plan { $0.requests.totalTimeout = 100 }
         var bench = Bench(plan, time: 60)
         _ = bench.open()
         #expect(bench.tick(40) == ["progress 0"])
@@ -1098,7 +1098,7 @@ struct UploadMachineTests {
             #expect(bench.words(bench.machine.policyDecided(.cancel, on: 1, now: 0)) == [])
             #expect(bench.machine.reading(1) == .close)
             bench.machine.contentHeld(true, of: 1, now: 0)
-            #expect(!bench.machine.flow.isHeld)
+            #expect(!bench.machine.traffic.isHeld)
             // Bytes that were sent are counted, whatever became of them.
             bench.machine.contentSent(5, of: 1, now: 0)
             _ = bench.words(bench.machine.interrupted(by: .stopped))

@@ -99,14 +99,14 @@ private struct UploadWorld {
         var plan = UploadPlan(url)
         plan.isStream = Int.random(in: 0..<8, using: &generator) == 0
         plan.hasJournal = Bool.random(using: &generator)
-        plan.hasPolicy = Bool.random(using: &generator)
+        plan.requests.hasPolicy = Bool.random(using: &generator)
         plan.method = Bool.random(using: &generator) ? "PUT" : "POST"
         plan.notesUnrepeatable = plan.method == "POST"
-        plan.mayBeRepeated = plan.method == "POST" && Int.random(in: 0..<8, using: &generator) == 0
+        plan.requests.mayBeRepeated = plan.method == "POST" && Int.random(in: 0..<8, using: &generator) == 0
         plan.expectsFrom = Bool.random(using: &generator) ? 1 : nil
         plan.checksum = Int.random(in: 0..<4, using: &generator) == 0 ? .sha256 : nil
-        plan.retryStatuses = [503]
-        plan.stallTimeout = 60_000_000_000
+        plan.requests.retryStatuses = [503]
+        plan.requests.stallTimeout = 60_000_000_000
         let ways: [UploadProtocolMachine.Way] =
             switch kind {
             case .plain: [.plain, .automatic, .by(.ietf6)]
@@ -325,7 +325,7 @@ private struct UploadWorld {
 
     private mutating func sent(_ request: UploadMachine.OutgoingRequest) {
         self.require(self.wire == nil, "two requests at a time")
-        self.require(self.slots == [request.url.origin], "a request without its connection")
+        self.require(self.slots == [request.flow.url.origin], "a request without its connection")
         let isUnrepeatable = !request.step.isRepeatable && request.method != "GET"
         if isUnrepeatable {
             self.require(!self.mayBeProcessed, "a request was repeated that may have been processed")
@@ -370,7 +370,7 @@ private struct UploadWorld {
     private mutating func store(_ segments: [Segment], of wire: Wire) -> String? {
         let path: String
         if case .resource = wire.request.step.place {
-            path = wire.request.url.path
+            path = wire.request.flow.url.path
             guard let offset = wire.request.content?.lowerBound, self.stored[path]?.count == offset else { return nil }
         } else if let created = wire.created {
             path = created
@@ -506,7 +506,7 @@ private struct UploadWorld {
         if self.chance(3) { return (401, [:]) }
         if self.chance(4) {
             let host = self.chance(50) ? "http://other" : "http://host"
-            return (307, ["Location": "\(host)\(request.url.path)"])
+            return (307, ["Location": "\(host)\(request.flow.url.path)"])
         }
         if self.chance(3) { return (503, [:]) }
         if self.chance(1) { return (500, ["Content-Type": "text/plain"]) }
@@ -571,7 +571,7 @@ private struct UploadWorld {
     }
 
     private mutating func resourceResponse(_ wire: Wire, _ isWhole: Bool) -> (Int, HeaderFields) {
-        let path = wire.request.url.path
+        let path = wire.request.flow.url.path
         if let stored = self.stored[path], !stored.isComplete, self.chance(4) {
             // The server deletes an incomplete upload.
             self.stored[path] = nil

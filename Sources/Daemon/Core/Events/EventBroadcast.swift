@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Concurrency
 internal import Synchronization
 
 /// Sends events to all listeners, each with a bounded buffer.
