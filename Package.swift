@@ -15,28 +15,85 @@ let platformSettings =
 /// Files of web pages, which become arrays of bytes in the executable: it remains a single file.
 func pageFiles(_ folder: String, _ names: [String]) -> [Resource] { names.map { .embedInCode("\(folder)/\($0)") } }
 
+/// The package of each product that is not ours.
+let packages = [
+    "ArgumentParser": "swift-argument-parser",
+    "Crypto": "swift-crypto",
+    "RawStructuredFieldValues": "swift-http-structured-headers",
+    "HTTPTypes": "swift-http-types",
+    "InMemoryLogging": "swift-log",
+    "Logging": "swift-log",
+    "CoreMetrics": "swift-metrics",
+    "MetricsTestKit": "swift-metrics",
+    "NIOCore": "swift-nio",
+    "NIOEmbedded": "swift-nio",
+    "NIOHTTP1": "swift-nio",
+    "NIOPosix": "swift-nio",
+    "NIOTLS": "swift-nio",
+    "NIOWebSocket": "swift-nio",
+    "NIOHTTPTypes": "swift-nio-extras",
+    "NIOHTTPTypesHTTP1": "swift-nio-extras",
+    "NIOResumableUpload": "swift-nio-extras",
+    "NIOSSL": "swift-nio-ssl",
+    "ServiceLifecycle": "swift-service-lifecycle",
+    "UnixSignals": "swift-service-lifecycle",
+]
+
+extension Target {
+    /// A module that uses modules of this package and products of others.
+    static func module(
+        _ name: String,
+        uses: [String] = [],
+        path: String? = nil,
+        resources: [Resource] = [],
+        settings: [SwiftSetting] = settings,
+        linkerSettings: [LinkerSetting]? = nil
+    ) -> Target {
+        .target(
+            name: name,
+            dependencies: Self.dependencies(uses),
+            path: path,
+            resources: resources.isEmpty ? nil : resources,
+            swiftSettings: settings,
+            linkerSettings: linkerSettings
+        )
+    }
+
+    /// A program.
+    static func program(_ name: String, uses: [String], path: String? = nil, exclude: [String] = []) -> Target {
+        .executableTarget(
+            name: name,
+            dependencies: Self.dependencies(uses),
+            path: path,
+            exclude: exclude,
+            swiftSettings: settings
+        )
+    }
+
+    /// The tests of a module.
+    static func tests(_ name: String, uses: [String]) -> Target {
+        .testTarget(name: name, dependencies: Self.dependencies(uses), swiftSettings: settings)
+    }
+
+    private static func dependencies(_ names: [String]) -> [Target.Dependency] {
+        names.map { name in packages[name].map { .product(name: name, package: $0) } ?? .byName(name: name) }
+    }
+}
+
 /// The worlds in which the real code runs in virtual time (Docs/Worlds.md): what is installed is built without them.
 let worlds: [Target] = [
     // Worlds: the real code in virtual time (Docs/Worlds.md).
-    .target(
-        name: "Worlds",
-        dependencies: [
+    .module(
+        "Worlds",
+        uses: [
             "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "HTTPTransport",
-            "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting",
-            .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
-        ],
-        swiftSettings: settings
+            "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting", "Crypto", "Logging",
+        ]
     ),
-    .executableTarget(
-        name: "martlet-simulate",
-        dependencies: ["Platform", "Worlds", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-        path: "Sources/Simulate",
-        swiftSettings: settings
-    ),
-    .testTarget(
-        name: "WorldsTests",
-        dependencies: ["Platform", "FileStorage", "Datasets", "Worlds", "TransferTesting"],
-        swiftSettings: settings
+    .program("martlet-simulate", uses: ["Platform", "Worlds", "ArgumentParser"], path: "Sources/Simulate"),
+    .tests(
+        "WorldsTests",
+        uses: ["Platform", "Control", "Daemon", "FileStorage", "Datasets", "Worlds", "TransferTesting"]
     ),
 ]
 
@@ -65,84 +122,41 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "Platform", swiftSettings: platformSettings),
-        .target(name: "TransferCore", swiftSettings: settings),
-        .target(name: "Concurrency", swiftSettings: settings),
-        .target(
-            name: "TransferEngine",
-            dependencies: ["Concurrency", "Platform", "TransferCore"],
-            swiftSettings: settings
+        .module("Platform", settings: platformSettings),
+        .module("TransferCore"),
+        .module("Concurrency"),
+        .module("TransferEngine", uses: ["Concurrency", "Platform", "TransferCore"]),
+        .module(
+            "HTTPTransport",
+            uses: ["Platform", "TransferCore", "TransferEngine", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS"]
         ),
-        .target(
-            name: "HTTPTransport",
-            dependencies: [
-                "Platform", "TransferCore", "TransferEngine",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+        .module("FileStorage", uses: ["Platform", "TransferCore", "TransferEngine", "Crypto"]),
+        .module(
+            "Martlet",
+            uses: [
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "TransferCore", "TransferEngine",
+                "CoreMetrics", "Crypto", "Logging",
+            ]
         ),
-        .target(
-            name: "FileStorage",
-            dependencies: [
-                "Platform", "TransferCore", "TransferEngine",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Martlet",
-            dependencies: [
-                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport",
-                "TransferCore",
-                "TransferEngine",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Control",
-            dependencies: [
-                "Platform", "TransferCore", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
+        .module("Control", uses: ["Platform", "TransferCore", "Crypto", "NIOCore", "NIOPosix"]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-        .target(
-            name: "SQLite",
-            dependencies: ["CSQLite"],
-            swiftSettings: settings,
-            // Static on Linux, so that the programs stay single files; its functions for mathematics need libm.
+        // Static on Linux, so that the programs stay single files; its functions for mathematics need libm.
+        .module(
+            "SQLite",
+            uses: ["CSQLite"],
             linkerSettings: [
                 .linkedLibrary(":libsqlite3.a", .when(platforms: [.linux])),
                 .linkedLibrary("m", .when(platforms: [.linux])),
                 .linkedLibrary("sqlite3", .when(platforms: [.macOS, .iOS])),
             ]
         ),
-        .target(
-            name: "QueueStore",
-            dependencies: ["Platform", "Concurrency", "Control", "SQLite"],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Daemon",
-            dependencies: [
+        .module("QueueStore", uses: ["Platform", "Concurrency", "Control", "SQLite"]),
+        .module(
+            "Daemon",
+            uses: [
                 "Platform", "Concurrency", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet",
-                "QueueStore", "TransferCore", "TransferEngine",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "QueueStore", "TransferCore", "TransferEngine", "CoreMetrics", "Crypto", "Logging", "NIOCore",
+                "NIOPosix", "ServiceLifecycle", "UnixSignals",
             ],
             resources: pageFiles(
                 "Server/Page/Files",
@@ -151,272 +165,159 @@ let package = Package(
                     "events.js", "icons.js", "list.js", "plot.js", "rows.js", "transfer.js",
                 ]
                     + ["en", "ja", "zh"].map { "strings.\($0).js" }
-            ),
-            swiftSettings: settings
+            )
         ),
-        .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
+        .module("MartletFoundation", uses: ["Martlet"]),
         // swift-http-types' values: the only target outside the tests that has this dependency.
-        .target(
-            name: "MartletHTTPTypes",
-            dependencies: ["Martlet", .product(name: "HTTPTypes", package: "swift-http-types")],
-            swiftSettings: settings
-        ),
+        .module("MartletHTTPTypes", uses: ["Martlet", "HTTPTypes"]),
         // URLSession's interface for the engine (Docs/Decisions/0050-urlsession.md).
-        .target(
-            name: "MartletURLSession",
-            dependencies: ["Gzip", "Martlet", "MartletFoundation", "TransferCore"],
-            swiftSettings: settings
-        ),
+        .module("MartletURLSession", uses: ["Gzip", "Martlet", "MartletFoundation", "TransferCore"]),
         // A transport on the system's URLSession (Docs/Decisions/0051-system-transport.md).
-        .target(
-            name: "MartletSystemTransport",
-            dependencies: [
-                "Martlet", "TransferCore", "TransferEngine", .product(name: "Crypto", package: "swift-crypto"),
+        .module("MartletSystemTransport", uses: ["Martlet", "TransferCore", "TransferEngine", "Crypto"]),
+        .module(
+            "HTTPServer",
+            uses: [
+                "Platform", "FileStorage", "TransferCore", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOWebSocket",
             ],
-            swiftSettings: settings
+            resources: pageFiles("Pages/Files", ["style.css", "common.js", "icon.svg"])
         ),
-        .target(
-            name: "HTTPServer",
-            dependencies: [
-                "Platform", "FileStorage", "TransferCore",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ],
-            resources: pageFiles("Pages/Files", ["style.css", "common.js", "icon.svg"]),
-            swiftSettings: settings
-        ),
-        .target(
-            name: "Receiver",
-            dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .module(
+            "Receiver",
+            uses: [
+                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore", "Crypto", "NIOCore", "NIOPosix",
+                "NIOSSL",
             ],
             resources: pageFiles(
                 "Page/Files",
                 ["receiver.css", "types.svg", "receiver.js", "links.js", "uploads.js", "tus.js", "hash.js"]
                     + ["en", "ja", "zh"].map { "strings.\($0).js" }
-            ),
-            swiftSettings: settings
+            )
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-        .target(
-            name: "Gzip",
-            dependencies: ["CZlib"],
-            swiftSettings: settings,
+        .module(
+            "Gzip",
+            uses: ["CZlib"],
             linkerSettings: [
                 .linkedLibrary(":libz.a", .when(platforms: [.linux])),
                 .linkedLibrary("z", .when(platforms: [.macOS, .iOS])),
             ]
         ),
-        .target(
-            name: "Datasets",
-            dependencies: [
-                "Platform", "Concurrency", "FileStorage", "Gzip", "TransferCore", "TransferEngine",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
+        .module(
+            "Datasets",
+            uses: ["Platform", "Concurrency", "FileStorage", "Gzip", "TransferCore", "TransferEngine", "Crypto"]
         ),
-        .target(
-            name: "CommandLineTool",
-            dependencies: [
-                "Platform", "Control", "Daemon", "Datasets", "FileStorage", "HTTPTransport", "Receiver",
-                "TransferCore", "TransferEngine",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
+        .module(
+            "CommandLineTool",
+            uses: [
+                "Platform", "Control", "Daemon", "Datasets", "FileStorage", "HTTPTransport", "Receiver", "TransferCore",
+                "TransferEngine", "ArgumentParser", "Logging",
+            ]
         ),
-        .executableTarget(name: "MartletExecutable", dependencies: ["CommandLineTool"], swiftSettings: settings),
+        .program("MartletExecutable", uses: ["CommandLineTool"]),
         // What a session adds to the engine: Benchmarks/peers --scenario library.
-        .executableTarget(
-            name: "OverheadBenchmark",
-            dependencies: ["Platform", "FileStorage", "HTTPTransport", "Martlet", "TransferEngine"],
-            path: "Benchmarks/Overhead",
-            swiftSettings: settings
+        .program(
+            "OverheadBenchmark",
+            uses: ["Platform", "FileStorage", "HTTPTransport", "Martlet", "TransferEngine"],
+            path: "Benchmarks/Overhead"
         ),
         // A queue of a million entries: QueueBenchmark [COUNT].
-        .executableTarget(
-            name: "QueueBenchmark",
-            dependencies: ["Platform", "Control", "QueueStore"],
-            path: "Benchmarks/Queue",
-            swiftSettings: settings
-        ),
+        .program("QueueBenchmark", uses: ["Platform", "Control", "QueueStore"], path: "Benchmarks/Queue"),
         // The examples and what is around them: ./martlet example NAME. Service is a package of its own; Apple needs SwiftUI.
-        .executableTarget(
-            name: "Examples",
-            dependencies: ["Martlet", "TransferTesting", .product(name: "Crypto", package: "swift-crypto")],
+        .program(
+            "Examples",
+            uses: ["Martlet", "TransferTesting", "Crypto"],
             path: "Examples",
-            exclude: ["Apple", "Service"],
-            swiftSettings: settings
+            exclude: ["Apple", "Service"]
         ),
-        .target(
-            name: "TransferTesting",
-            dependencies: [
-                "Platform", "TransferCore", "TransferEngine",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: settings
+        .module(
+            "TransferTesting",
+            uses: ["Platform", "TransferCore", "TransferEngine", "NIOCore", "NIOPosix", "NIOSSL"]
         ),
         // The behaviours of a URLSession; Scripts/check-urlsession counts them with Foundation's as well.
-        .target(
-            name: "URLSessionBehaviours",
-            dependencies: ["MartletURLSession", "TransferTesting"],
-            path: "Tests/URLSessionBehaviours",
-            swiftSettings: settings
+        .module(
+            "URLSessionBehaviours",
+            uses: ["MartletURLSession", "TransferTesting"],
+            path: "Tests/URLSessionBehaviours"
         ),
-        .testTarget(
-            name: "MartletURLSessionTests",
-            dependencies: ["MartletURLSession", "URLSessionBehaviours", "Martlet", "TransferTesting"],
-            swiftSettings: settings
+        .tests(
+            "MartletURLSessionTests",
+            uses: ["MartletURLSession", "URLSessionBehaviours", "Martlet", "TransferTesting"]
         ),
-        .testTarget(
-            name: "MartletSystemTransportTests",
-            dependencies: ["Martlet", "MartletSystemTransport", "TransferCore", "TransferEngine", "TransferTesting"],
-            swiftSettings: settings
+        .tests(
+            "MartletSystemTransportTests",
+            uses: ["Martlet", "MartletSystemTransport", "TransferCore", "TransferEngine", "TransferTesting"]
         ),
-        .testTarget(
-            name: "MartletHTTPTypesTests",
-            dependencies: [
-                "Martlet", "MartletHTTPTypes", "TransferTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-            ],
-            swiftSettings: settings
+        .tests("MartletHTTPTypesTests", uses: ["Martlet", "MartletHTTPTypes", "TransferTesting", "HTTPTypes"]),
+        .tests(
+            "TransferCoreTests",
+            uses: [
+                "Platform", "TransferCore", "TransferTesting", "NIOCore", "NIOEmbedded", "NIOHTTP1",
+                "RawStructuredFieldValues",
+            ]
         ),
-        .testTarget(
-            name: "TransferCoreTests",
-            dependencies: [
-                "Platform", "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
-            ],
-            swiftSettings: settings
+        .tests("ConcurrencyTests", uses: ["Concurrency"]),
+        .tests("TransferEngineTests", uses: ["TransferEngine", "TransferTesting"]),
+        .tests("HTTPTransportTests", uses: ["Platform", "HTTPTransport", "Receiver", "TransferTesting", "NIOCore"]),
+        .tests("FileStorageTests", uses: ["Platform", "FileStorage", "TransferTesting"]),
+        .tests(
+            "ControlTests",
+            uses: ["Platform", "Control", "TransferCore", "TransferTesting", "NIOCore", "NIOPosix"]
         ),
-        .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: settings),
-        .testTarget(
-            name: "TransferEngineTests",
-            dependencies: ["TransferEngine", "TransferTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HTTPTransportTests",
-            dependencies: [
-                "Platform", "HTTPTransport", "Receiver", "TransferTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "FileStorageTests",
-            dependencies: ["Platform", "FileStorage", "TransferTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "ControlTests",
-            dependencies: [
-                "Platform", "Control", "TransferCore", "TransferTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "SQLiteTests",
-            dependencies: ["Platform", "SQLite", "TransferTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "QueueStoreTests",
-            dependencies: ["Platform", "Control", "QueueStore", "SQLite", "TransferTesting"],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "DaemonTests",
-            dependencies: [
+        .tests("SQLiteTests", uses: ["Platform", "SQLite", "TransferTesting"]),
+        .tests("QueueStoreTests", uses: ["Platform", "Control", "QueueStore", "SQLite", "TransferTesting"]),
+        .tests(
+            "DaemonTests",
+            uses: [
                 "Platform", "Control", "Daemon", "HTTPServer", "Martlet", "QueueStore", "TransferCore",
-                "TransferEngine",
-                "TransferTesting",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "TransferEngine", "TransferTesting", "Logging", "NIOCore", "NIOPosix",
+            ]
         ),
-        .testTarget(
-            name: "DatasetsTests",
-            dependencies: [
+        .tests(
+            "DatasetsTests",
+            uses: [
                 "Platform", "Datasets", "FileStorage", "Gzip", "TransferCore", "TransferEngine", "TransferTesting",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: settings
+                "Crypto",
+            ]
         ),
-        .testTarget(
-            name: "CommandLineToolTests",
-            dependencies: [
+        .tests(
+            "CommandLineToolTests",
+            uses: [
                 "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "FileStorage", "Receiver",
-                "TransferTesting",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
+                "TransferTesting", "Logging",
+            ]
         ),
-        .testTarget(
-            name: "HTTPServerTests",
-            dependencies: [
-                "Platform", "HTTPServer", "TransferCore", "TransferTesting",
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+        .tests(
+            "HTTPServerTests",
+            uses: ["Platform", "HTTPServer", "TransferCore", "TransferTesting", "NIOCore", "NIOPosix"]
         ),
-        .testTarget(
-            name: "ReceiverTests",
-            dependencies: [
+        .tests(
+            "ReceiverTests",
+            uses: [
                 "Platform", "Control", "FileStorage", "HTTPServer", "Receiver", "TransferCore", "TransferTesting",
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: settings
+                "NIOCore", "NIOPosix", "NIOSSL",
+            ]
         ),
-        .testTarget(
-            name: "IntegrationTests",
-            // The draft's server is of nio-extras, which brings full Foundation: here only.
-            dependencies: [
-                "Platform", "FileStorage", "HTTPTransport", "TransferTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
-            ],
-            swiftSettings: settings
+        // The draft's server is of nio-extras, which brings full Foundation: here only.
+        .tests(
+            "IntegrationTests",
+            uses: [
+                "Platform", "FileStorage", "HTTPTransport", "TransferTesting", "HTTPTypes", "NIOCore", "NIOHTTP1",
+                "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "NIOResumableUpload",
+            ]
         ),
-        .testTarget(
-            name: "DocumentationTests",
-            dependencies: [
+        .tests(
+            "DocumentationTests",
+            uses: [
                 "Martlet", "MartletFoundation", "MartletHTTPTypes", "MartletSystemTransport", "TransferTesting",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings
+                "HTTPTypes", "Logging",
+            ]
         ),
-        .testTarget(
-            name: "MartletTests",
-            dependencies: [
+        .tests(
+            "MartletTests",
+            uses: [
                 "Platform", "Control", "Martlet", "MartletFoundation", "TransferCore", "TransferTesting",
-                .product(name: "InMemoryLogging", package: "swift-log"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings
+                "InMemoryLogging", "Logging", "MetricsTestKit", "NIOCore", "NIOPosix",
+            ]
         ),
     ] + (Context.environment["MARTLET_WITHOUT_WORLDS"] == "1" ? [] : worlds),
     swiftLanguageModes: [.v6]
