@@ -158,7 +158,9 @@ extension DownloadMachine {
             let freshness = self.existing.map { self.freshness(of: $0.value, head) } ?? .different
             self.drain(index, head, then: .examined(freshness), now)
         case .failed(let failure):
-            if failure.isRetryable { return self.drain(index, head, then: .fail(failure), now) }
+            // Who refused the credentials of one method would be asked again for the other.
+            let isUnmet = head.status == 401 && self.terms.requests.answersChallenges
+            if failure.isRetryable || isUnmet { return self.drain(index, head, then: .fail(failure), now) }
             // Some servers refuse HEAD, and a signed URL is valid for one method only.
             if !byGET, self.terms.method == "GET" { return self.drain(index, head, then: .examineByGET, now) }
             // No other name is used: the failure of the comparison is that of the file.

@@ -115,9 +115,7 @@ package struct RequestFlow: Hashable, Sendable {
             guard terms.hasPolicy else { return .next(next) }
             return .ask(Question(subject: .redirect, head: head, next: next, method: next.method(original)))
         }
-        guard head.status == 401, terms.hasPolicy || terms.hasAuthorizer, self.refusals < Self.maximumRefusals else {
-            return .final
-        }
+        guard head.status == 401, terms.answersChallenges, self.refusals < Self.maximumRefusals else { return .final }
         var next = self
         next.refusals += 1
         return .ask(Question(subject: .challenge, head: head, next: next, method: self.method(original)))

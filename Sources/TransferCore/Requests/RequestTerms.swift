@@ -23,6 +23,9 @@ package struct RequestTerms: Sendable {
     /// Creates the default terms.
     package init() {}
 
+    /// Whether anything decides about challenges (401).
+    package var answersChallenges: Bool { self.hasPolicy || self.hasAuthorizer }
+
     /// Whether a request may be repeated by this method.
     package func mayRepeat(_ method: String) -> Bool { self.mayBeRepeated || RequestMethod.isIdempotent(method) }
 

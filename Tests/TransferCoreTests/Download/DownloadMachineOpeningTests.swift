@@ -195,6 +195,15 @@ struct DownloadMachineOpeningTests {
         #expect(h.head(2, 503, framing: BodyFraming.none) == "close 2, release a, end retry overloaded")
     }
 
+    @Test("HEAD: credentials that are not given are not asked for again for a GET")
+    func examinedWithoutCredentials() {
+        let h = Harness { $0.requests.hasPolicy = true }
+        h.begin()
+        h.survey(Self.existing)
+        #expect(h.head(1, 401, framing: BodyFraming.none) == "ask 1 challenge")
+        #expect(h.decide(1, .proceed) == "resume 1, close 1, release a, end failed authentication")
+    }
+
     // MARK: Names that a response proposes
 
     @Test("Content-Disposition: the proposed name is reserved and surveyed before the file is created")
