@@ -66,8 +66,11 @@ package enum Picture {
         let text = "\(event.time / 1_000_000) ms: \(event.what.prefix(40))"
         // Above and below the row in turn, so that neighbours do not cover each other.
         let offset = [-9.0, 18.0, -23.0, 32.0][level]
+        // At the end of the picture, the text ends where it would begin elsewhere.
+        let isLate = x > self.width - self.right - 5
+        let place = isLate ? "x=\"\(Int(x) - 5)\" text-anchor=\"end\"" : "x=\"\(Int(x) + 5)\""
         parts.append(
-            "<text x=\"\(Int(x) + 5)\" y=\"\(Int(y + offset))\" font-size=\"9\" fill=\"\(color)\">\(self.escaped(String(text)))</text>"
+            "<text \(place) y=\"\(Int(y + offset))\" font-size=\"9\" fill=\"\(color)\">\(self.escaped(String(text)))</text>"
         )
         return parts
     }
