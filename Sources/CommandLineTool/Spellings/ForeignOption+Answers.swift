@@ -193,7 +193,7 @@ extension ForeignOption {
             "-X --request --method",
             [.curl, .wget],
             .value,
-            .answer("martlet get sends GET; write martlet put -X METHOD FILE URL to send content")
+            .answer("martlet get sends GET; to send content, write martlet put -X METHOD FILE URL")
         ),
         Self("-G --get", [.curl], .flag, .answer("write the query into the URL")),
         Self(
