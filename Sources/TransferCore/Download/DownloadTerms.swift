@@ -38,7 +38,7 @@ package struct DownloadTerms: Sendable {
     package var connections = ConnectionPolicy.adaptive(most: 4)
     /// The minimum number of bytes for a connection.
     package var minimumSplit: Int64 = 1 << 20
-    /// What applies to each request.
+    /// The terms of each request.
     package var requests = RequestTerms()
     /// Whether every file is synced before it is reported.
     package var durable = false

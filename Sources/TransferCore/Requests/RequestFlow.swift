@@ -2,12 +2,12 @@
 /// The requests that lead from a URL to a final response: redirects, and repetitions with credentials.
 ///
 /// Pure value, used by downloads, uploads and `robots.txt`: the state before one request. A response leads to the state
-/// before the next request, so that one that is not sent changes nothing. What a final response means is decided by
-/// ``DownloadMachine``, ``UploadMachine`` and ``RobotsFetch``.
+/// before the next request; a request that is never sent changes nothing. ``DownloadMachine``, ``UploadMachine`` and
+/// ``RobotsFetch`` interpret the final response.
 ///
 /// - Source: RFC 9110 §11.6 and §15.4.
 package struct RequestFlow: Hashable, Sendable {
-    /// What follows a response's head.
+    /// The step after a response's head.
     package enum Step: Sendable {
         /// The response is final.
         case final
@@ -41,7 +41,7 @@ package struct RequestFlow: Hashable, Sendable {
             }
         }
 
-        /// What follows a decision: the next request, or `nil` if the response is final.
+        /// The next request after a decision, or `nil` if the response is final.
         package func next(after decision: PolicyDecision) -> RequestFlow? {
             switch (self.subject, decision) {
             case (.challenge, .repeat): self.next
@@ -92,7 +92,7 @@ package struct RequestFlow: Hashable, Sendable {
     ///   - original: The method of the flow's first request.
     ///   - keepsMethod: Whether a redirect does not change the method: it is part of a protocol, such as tus.
     ///   - terms: The terms of the transfer.
-    /// - Returns: What follows.
+    /// - Returns: The step.
     package func received(
         _ head: ResponseHead,
         method original: String,

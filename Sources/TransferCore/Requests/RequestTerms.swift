@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the options of a transfer say about each of its requests, for downloads and uploads.
+/// The options of a transfer that apply to each of its requests, for downloads and uploads.
 package struct RequestTerms: Sendable {
     /// The rule for redirects.
     package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)

@@ -21,7 +21,7 @@ package struct UploadPlan: Sendable {
     package var hasJournal = false
     /// The caller's record of an upload to resume; the journal's takes precedence.
     package var record: UploadRecord?
-    /// What applies to each request.
+    /// The terms of each request.
     package var requests = RequestTerms()
     /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false

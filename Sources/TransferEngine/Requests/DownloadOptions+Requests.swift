@@ -2,9 +2,9 @@
 internal import Concurrency
 internal import TransferCore
 
-/// What the caller of a transfer adds to its requests and decides about their responses, for downloads and uploads.
+/// The caller's part of requests, for downloads and uploads: fields, credentials, cookies, and decisions about responses.
 extension DownloadOptions {
-    /// What applies to each request of a transfer with these options.
+    /// The terms of each request of a transfer with these options.
     ///
     /// - Parameter hasPolicy: Whether the transfer has a policy.
     /// - Returns: The terms.

@@ -11,16 +11,15 @@ extension DownloadRequest {
     /// - Returns: The fields, except those of the connection and of the content's framing.
     func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
         let source = self.sources[plan.source]
-        let hasLeftOrigin = plan.flow.hasLeftOrigin
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 10)
         self.options.addFields(
             self.fields,
             to: &fields,
-            isOwnOrigin: plan.origin == origin && !hasLeftOrigin,
+            isOwnOrigin: plan.isOwn(origin),
             describesContent: plan.sendsContent
         )
-        let user = !hasLeftOrigin && source.hasUserInfo && plan.origin == source.origin ? source : nil
+        let user = source.hasUserInfo && plan.isOwn(source.origin) ? source : nil
         self.options.addAccess(to: &fields, for: plan.flow.url, policy: self.policy, user: user, facts)
         Self.complete(&fields, range: plan.range, ifRange: plan.ifRange)
         if plan.isConditional {
@@ -50,7 +49,7 @@ extension Transfer.Download {
     ///
     /// A request to which nothing is added has those of all transfers with its options, which are encoded once.
     func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
-        if plan.origin == origin, !plan.flow.hasLeftOrigin, !self.request.sources[plan.source].hasUserInfo,
+        if plan.isOwn(origin), !self.request.sources[plan.source].hasUserInfo,
             self.request.policy == nil, self.request.fields.isEmpty, plan.isPlain, !self.request.shared.addsFields
         {
             return self.request.shared.plainRequestFields()
@@ -75,6 +74,9 @@ extension CookieKeeper {
 }
 
 extension FetchPlan {
+    /// Whether the request goes to an origin, and no redirect has led to another one.
+    func isOwn(_ origin: Origin) -> Bool { !self.flow.hasLeftOrigin && self.origin == origin }
+
     /// Whether it is for a whole file, with the fields of every such request.
     fileprivate var isPlain: Bool { self.range == nil && !self.isConditional && self.sendsContent }
 }

@@ -241,12 +241,11 @@ extension DownloadRun {
             return self.report { $0.policyDecided(.proceed, number, self.now) }
         }
         let plan = exchange.plan
-        let isOwnOrigin = plan.origin == self.transfer.origin && !plan.flow.hasLeftOrigin
         let decision = self.shared.options.decide(
             question,
             about: self.requestFacts(plan),
             policy: self.policy,
-            own: isOwnOrigin ? self.download.request.fields : nil
+            own: plan.isOwn(self.transfer.origin) ? self.download.request.fields : nil
         ) { decision in
             self.onEventLoop(number) { _ in self.handle { $0.policyDecided(decision, number, self.now) } }
         }
