@@ -86,14 +86,15 @@ let worlds: [Target] = [
     .module(
         "Worlds",
         uses: [
-            "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "HTTPTransport",
+            "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "Files",
+            "HTTPTransport",
             "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting", "Crypto", "Logging",
         ]
     ),
     .program("martlet-simulate", uses: ["Platform", "Worlds", "ArgumentParser"], path: "Sources/Simulate"),
     .tests(
         "WorldsTests",
-        uses: ["Platform", "Control", "Daemon", "FileStorage", "Datasets", "Worlds", "TransferTesting"]
+        uses: ["Platform", "Control", "Daemon", "FileStorage", "Files", "Datasets", "Worlds", "TransferTesting"]
     ),
 ]
 
@@ -130,11 +131,13 @@ let package = Package(
             "HTTPTransport",
             uses: ["Platform", "TransferCore", "TransferEngine", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOTLS"]
         ),
-        .module("FileStorage", uses: ["Platform", "TransferCore", "TransferEngine", "Crypto"]),
+        .module("Files", uses: ["Platform", "TransferCore", "Crypto"]),
+        .module("FileStorage", uses: ["Platform", "Files", "TransferCore", "TransferEngine", "Crypto"]),
         .module(
             "Martlet",
             uses: [
-                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "TransferCore", "TransferEngine",
+                "Platform", "Concurrency", "Control", "FileStorage", "Files", "HTTPTransport", "TransferCore",
+                "TransferEngine",
                 "CoreMetrics", "Crypto", "Logging",
             ]
         ),
@@ -154,7 +157,7 @@ let package = Package(
         .module(
             "Daemon",
             uses: [
-                "Platform", "Concurrency", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet",
+                "Platform", "Concurrency", "Control", "FileStorage", "Files", "HTTPServer", "HTTPTransport", "Martlet",
                 "QueueStore", "TransferCore", "TransferEngine", "CoreMetrics", "Crypto", "Logging", "NIOCore",
                 "NIOPosix", "ServiceLifecycle", "UnixSignals",
             ],
@@ -177,14 +180,15 @@ let package = Package(
         .module(
             "HTTPServer",
             uses: [
-                "Platform", "FileStorage", "TransferCore", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOWebSocket",
+                "Platform", "Files", "TransferCore", "Crypto", "NIOCore", "NIOPosix", "NIOSSL", "NIOWebSocket",
             ],
             resources: pageFiles("Pages/Files", ["style.css", "common.js", "icon.svg"])
         ),
         .module(
             "Receiver",
             uses: [
-                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore", "Crypto", "NIOCore", "NIOPosix",
+                "Platform", "Control", "Files", "HTTPServer", "TransferCore", "Crypto", "NIOCore",
+                "NIOPosix",
                 "NIOSSL",
             ],
             resources: pageFiles(
@@ -204,12 +208,15 @@ let package = Package(
         ),
         .module(
             "Datasets",
-            uses: ["Platform", "Concurrency", "FileStorage", "Gzip", "TransferCore", "TransferEngine", "Crypto"]
+            uses: [
+                "Platform", "Concurrency", "FileStorage", "Files", "Gzip", "TransferCore", "TransferEngine", "Crypto",
+            ]
         ),
         .module(
             "CommandLineTool",
             uses: [
-                "Platform", "Control", "Daemon", "Datasets", "FileStorage", "HTTPTransport", "Receiver", "TransferCore",
+                "Platform", "Control", "Daemon", "Datasets", "FileStorage", "Files", "HTTPTransport", "Receiver",
+                "TransferCore",
                 "TransferEngine", "ArgumentParser", "Logging",
             ]
         ),
@@ -217,7 +224,7 @@ let package = Package(
         // What a session adds to the engine: Benchmarks/peers --scenario library.
         .program(
             "OverheadBenchmark",
-            uses: ["Platform", "FileStorage", "HTTPTransport", "Martlet", "TransferEngine"],
+            uses: ["Platform", "FileStorage", "Files", "HTTPTransport", "Martlet", "TransferEngine"],
             path: "Benchmarks/Overhead"
         ),
         // A queue of a million entries: QueueBenchmark [COUNT].
@@ -258,7 +265,8 @@ let package = Package(
         .tests("ConcurrencyTests", uses: ["Concurrency"]),
         .tests("TransferEngineTests", uses: ["TransferEngine", "TransferTesting"]),
         .tests("HTTPTransportTests", uses: ["Platform", "HTTPTransport", "Receiver", "TransferTesting", "NIOCore"]),
-        .tests("FileStorageTests", uses: ["Platform", "FileStorage", "TransferTesting"]),
+        .tests("FilesTests", uses: ["Platform", "Files", "TransferCore", "TransferEngine", "TransferTesting"]),
+        .tests("FileStorageTests", uses: ["Platform", "FileStorage", "Files", "TransferTesting"]),
         .tests(
             "ControlTests",
             uses: ["Platform", "Control", "TransferCore", "TransferTesting", "NIOCore", "NIOPosix"]
@@ -275,14 +283,15 @@ let package = Package(
         .tests(
             "DatasetsTests",
             uses: [
-                "Platform", "Datasets", "FileStorage", "Gzip", "TransferCore", "TransferEngine", "TransferTesting",
+                "Platform", "Datasets", "FileStorage", "Files", "Gzip", "TransferCore", "TransferEngine",
+                "TransferTesting",
                 "Crypto",
             ]
         ),
         .tests(
             "CommandLineToolTests",
             uses: [
-                "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "FileStorage", "Receiver",
+                "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "FileStorage", "Files", "Receiver",
                 "TransferTesting", "Logging",
             ]
         ),
@@ -293,7 +302,8 @@ let package = Package(
         .tests(
             "ReceiverTests",
             uses: [
-                "Platform", "Control", "FileStorage", "HTTPServer", "Receiver", "TransferCore", "TransferTesting",
+                "Platform", "Control", "FileStorage", "Files", "HTTPServer", "Receiver", "TransferCore",
+                "TransferTesting",
                 "NIOCore", "NIOPosix", "NIOSSL",
             ]
         ),
@@ -301,7 +311,8 @@ let package = Package(
         .tests(
             "IntegrationTests",
             uses: [
-                "Platform", "FileStorage", "HTTPTransport", "TransferTesting", "HTTPTypes", "NIOCore", "NIOHTTP1",
+                "Platform", "FileStorage", "Files", "HTTPTransport", "TransferTesting", "HTTPTypes", "NIOCore",
+                "NIOHTTP1",
                 "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "NIOResumableUpload",
             ]
         ),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 import Platform
 
@@ -45,7 +46,7 @@ public enum CommandLineTool {
             return (ExitStatus.success, "", "")
         } catch let code as ExitCode {
             return (code.rawValue, "", "")
-        } catch let error as BadValue {
+        } catch let error as SyntaxError {
             return (ExitStatus.usage, "", self.usage(error, of: arguments) + "\n")
         } catch {
             let message = MartletCommand.fullMessage(for: error)
@@ -73,7 +74,7 @@ public enum CommandLineTool {
         switch ArgumentPass.run(Array(arguments.dropFirst()), of: name) {
         case .unchanged: return try MartletCommand.parseAsRoot(arguments)
         case .words(let words): return try self.parse(type, words) ?? MartletCommand.parseAsRoot([name] + words)
-        case .problem(let text): throw BadValue(text)
+        case .problem(let text): throw SyntaxError(text)
         }
     }
 
@@ -85,7 +86,7 @@ public enum CommandLineTool {
     }
 
     /// The message for a value that a command cannot use.
-    static func usage(_ error: BadValue, of arguments: [String]) -> String {
+    static func usage(_ error: SyntaxError, of arguments: [String]) -> String {
         let command = arguments.first ?? ""
         return """
             Error: \(error.description)

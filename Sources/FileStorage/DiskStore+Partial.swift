@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Platform
 public import TransferCore
 public import TransferEngine
@@ -277,7 +278,7 @@ extension DiskStore {
         case .failure(let damage):
             throw StorageError(
                 .badJournal,
-                "the journal '\(path)' cannot be used: \(damage.reason); move it and its partial file away"
+                "the journal '\(path)' cannot be used: \(damage.message); move it and its partial file away"
             )
         }
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Platform
 public import TransferCore
 
@@ -91,7 +92,7 @@ extension DiskStore {
         case .success(let contents):
             return try self.partialState(directory, names, contents, final: final, existing: existing)
         case .failure(let damage):
-            return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(damage.reason)")
+            return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(damage.message)")
         }
     }
 
@@ -181,10 +182,10 @@ extension DiskStore {
     static func readJournal(
         _ file: FileDescriptor,
         _ path: String
-    ) throws(StorageError) -> Result<JournalContents, JournalDamage> {
+    ) throws(StorageError) -> Result<JournalContents, SyntaxError> {
         let size = try file.requiredStatus(of: path).st_size
         guard size <= JournalLayout.largestSize else {
-            return .failure(JournalDamage(reason: "it is too large for a journal"))
+            return .failure(SyntaxError("it is too large for a journal"))
         }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, filled in
@@ -194,6 +195,6 @@ extension DiskStore {
         guard count >= 0 else {
             throw StorageError(errno: Int32(clamping: -count), otherwise: .inputOutput, "cannot read", path)
         }
-        return Result { () throws(JournalDamage) in try JournalFormat.decode(bytes) }
+        return Result { () throws(SyntaxError) in try JournalFormat.decode(bytes) }
     }
 }

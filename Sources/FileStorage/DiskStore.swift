@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Platform
 public import TransferCore
 public import TransferEngine

@@ -54,7 +54,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
                 return self.fail(TransportError(.proxySettings, error.message))
             }
         }
-        if let denial = self.denialOfName { return self.fail(.denied(denial, for: Peer(self.origin))) }
+        if let denial = self.denialOfName { return self.fail(.unusable(denial, for: Peer(self.origin))) }
         guard let connection = self.pooledConnection() else { return self.connect() }
         self.use(connection, isReused: true)
         self.lane.loop.execute { self.tellConnected() }
@@ -70,11 +70,11 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     }
 
     /// The denial of a host that a proxy would resolve, if that is known from the name alone.
-    private var denialOfName: DeniedAddress? {
+    private var denialOfName: UnusableAddress? {
         guard let rule = self.request.addresses else { return nil }
         if case .direct = self.route { return nil }
         return rule.refusal(ofHost: self.origin.host, port: self.origin.port)
-            .map { DeniedAddress(address: self.origin.host, kind: $0) }
+            .map { .denied(self.origin.host, $0) }
     }
 
     /// Takes an idle connection from the pool, unless a request without this one's rule has opened it.

@@ -47,7 +47,7 @@ extension Cookie {
     ///   - isHTTPOnly: Whether scripts are kept from it.
     ///   - sameSite: The rule for requests from other sites.
     ///   - created: The time at which it was made.
-    /// - Throws: ``CookieError``.
+    /// - Throws: ``SyntaxError``.
     public init(
         name: String,
         value: String,
@@ -58,7 +58,7 @@ extension Cookie {
         isHTTPOnly: Bool = false,
         sameSite: SameSite? = nil,
         created: Date = Date()
-    ) throws(CookieError) {
+    ) throws(SyntaxError) {
         try self.init(
             name: name,
             value: value,

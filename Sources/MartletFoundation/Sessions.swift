@@ -80,8 +80,8 @@ extension TLSOptions.Pin {
     /// - Parameters:
     ///   - sha256: The SHA-256 of the key's SubjectPublicKeyInfo.
     ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
-    /// - Throws: `PinError` if the hash does not have 32 bytes.
-    public init(sha256: Data, host: String? = nil) throws(TLSOptions.PinError) {
+    /// - Throws: `SyntaxError` if the hash does not have 32 bytes.
+    public init(sha256: Data, host: String? = nil) throws(SyntaxError) {
         try self.init(sha256: Array(sha256), host: host)
     }
 }

@@ -61,7 +61,6 @@ public struct SystemBackground: Sendable {
             .appendingPathComponent(Self.fileName(identifier))
     }
 
-    /// The identifier as the name of a file.
     private static func fileName(_ identifier: String) -> String {
         identifier.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "session"
     }
@@ -123,7 +122,6 @@ final class BackgroundRegistry: Sendable {
         }
     }
 
-    /// Adds a handler.
     func add(_ handler: @escaping @Sendable () -> Void, for identifier: String) {
         self.handlers.withLock { $0[identifier, default: []].append(handler) }
     }

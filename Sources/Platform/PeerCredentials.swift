@@ -18,7 +18,6 @@ package struct PeerCredentials: Sendable {
     #else
     /// The level of the option.
     package static let level: Int32 = SOL_SOCKET
-    /// `SO_PEERCRED`.
     package static let option: Int32 = SO_PEERCRED
 
     // `struct ucred`, which the C library declares only with `_GNU_SOURCE`.

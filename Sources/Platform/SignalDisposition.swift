@@ -46,7 +46,6 @@ package enum SignalDisposition {
         pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
-    /// Whether a signal is ignored.
     package static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }

@@ -2,14 +2,10 @@
 /// The types of sockets, which are an enumeration in one C library and numbers in another.
 package enum SocketType {
     #if canImport(Glibc)
-    /// `SOCK_STREAM`.
     package static let stream = Int32(SOCK_STREAM.rawValue)
-    /// `SOCK_DGRAM`.
     package static let datagram = Int32(SOCK_DGRAM.rawValue)
     #else
-    /// `SOCK_STREAM`.
     package static let stream = SOCK_STREAM
-    /// `SOCK_DGRAM`.
     package static let datagram = SOCK_DGRAM
     #endif
 }
@@ -17,10 +13,8 @@ package enum SocketType {
 /// Arguments of getrusage(2).
 package enum ResourceUsage {
     #if canImport(Glibc)
-    /// `RUSAGE_SELF`.
     package static let ofProcess = RUSAGE_SELF.rawValue
     #else
-    /// `RUSAGE_SELF`.
     package static let ofProcess = RUSAGE_SELF
     #endif
 }

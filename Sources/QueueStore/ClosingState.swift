@@ -7,7 +7,6 @@ struct ClosingState: Sendable {
         case nothing
         /// Perform the pending writes and checkpoint.
         case drain
-        /// Close the connections.
         case closeConnections
         /// Resume the callers of ``QueueStore/close()``.
         case resume([CheckedContinuation<Void, Never>])
@@ -28,7 +27,6 @@ struct ClosingState: Sendable {
         return true
     }
 
-    /// A read ended.
     mutating func readEnded() -> Action {
         self.reads -= 1
         return self.closeIfIdle()

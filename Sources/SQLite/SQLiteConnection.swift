@@ -152,7 +152,6 @@ package final class SQLiteConnection {
     /// SQLite itself rolls back after some errors: a full disk, input and output, no memory.
     package var isInTransaction: Bool { self.handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
 
-    /// The rowid of the last inserted row.
     package var lastInsertedRow: Int64 { self.handle.map { sqlite3_last_insert_rowid($0) } ?? 0 }
 
     /// The number of rows that the last statement inserted, changed or deleted.

@@ -34,7 +34,6 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The statement that failed, if it was one.
     package let sql: String?
 
-    /// The kind of error.
     package var kind: Kind {
         switch self.code & 0xFF {
         case SQLITE_CONSTRAINT where Self.duplicateCodes.contains(self.code): .duplicate
@@ -84,6 +83,5 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
     // Not one of SQLite's: its own misuse is a defect here, and not a closed connection.
     private static let closedCode = SQLITE_MISUSE | 0x4D << 8
 
-    /// The connection was closed.
     static let closed = SQLiteError(code: Self.closedCode, message: "the connection is closed")
 }

@@ -18,7 +18,6 @@ struct StatementCache {
 
     private var statements: [Key: SQLiteStatement] = [:]
 
-    /// The number of statements.
     var count: Int { self.statements.count }
 
     /// Takes the statement with a text, unless there is none or it is in use.

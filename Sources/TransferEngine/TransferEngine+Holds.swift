@@ -13,7 +13,6 @@ extension TransferEngine {
         return self.state.withLock { $0.machine.holds(at: now) }.map { HostHold($0, now: now, wallNow: wallNow) }
     }
 
-    /// The holds of file systems.
     package var fileSystemHolds: [HostHold] {
         let (now, wallNow) = (self.time.now, self.time.wallNow)
         return self.state.withLock { $0.machine.fileSystemHolds() }.map { HostHold($0, now: now, wallNow: wallNow) }

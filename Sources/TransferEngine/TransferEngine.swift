@@ -44,9 +44,7 @@ package final class TransferEngine: Sendable, RunHost {
     package struct Counts: Sendable, Hashable {
         /// Waiting to be admitted.
         package var waiting = 0
-        /// Running.
         package var running = 0
-        /// Paused.
         package var paused = 0
         /// Waiting for their next attempt.
         package var retrying = 0
@@ -58,9 +56,7 @@ package final class TransferEngine: Sendable, RunHost {
         package var finished = 0
         /// Skipped, because the file existed.
         package var skipped = 0
-        /// Failed.
         package var failed = 0
-        /// Cancelled.
         package var cancelled = 0
         /// Bytes of body received by runs that have ended.
         package var receivedBytes: Int64 = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import FileStorage
 import ArgumentParser
 import Control
-import FileStorage
 import Platform
 import Testing
 import TransferCore
@@ -20,7 +20,7 @@ import TransferTesting
             _ = try GetCommand.plan(["http://h/f"] + arguments)
             return ""
         } catch {
-            return (error as? BadValue)?.description ?? "\(error)"
+            return (error as? SyntaxError)?.description ?? "\(error)"
         }
     }
 
@@ -184,7 +184,7 @@ import TransferTesting
         #expect(try made("https://x@h/f")[.httpUser] == nil && made("https://i/f")[.httpUser] == nil)
         plan.login = AccessPlan.Login(name: "n", password: "q")
         #expect(try made("https://h/f")[.httpPassword] == "q")
-        #expect(throws: BadValue.self) { try made("https://h/f", "https://m/f") }
+        #expect(throws: SyntaxError.self) { try made("https://h/f", "https://m/f") }
         plan = AccessPlan()
         plan.bearerFile = try self.file("token", "t")
         #expect(try made("https://h/f")[all: .header] == ["Authorization: Bearer t"])

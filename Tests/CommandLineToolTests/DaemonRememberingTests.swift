@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Daemon
-import FileStorage
+import Files
 import Testing
 import TransferCore
 import TransferTesting

@@ -211,7 +211,7 @@ import TransferCore
         let directory = try DemoDirectory()
         defer { directory.remove() }
         try directory.requireSpace(1)
-        let error = #expect(throws: BadValue.self) { try directory.requireSpace(.max) }
+        let error = #expect(throws: SyntaxError.self) { try directory.requireSpace(.max) }
         #expect(error?.description.contains("set TMPDIR to a directory with more space") == true)
     }
 

@@ -326,7 +326,7 @@ import TransferTesting
         )
         #expect(
             daemon.calls(of: "martlet.setLimits")
-                == [["options": ["max-overall-download-limit": "1048576", "max-concurrent-downloads": "3"]]]
+                == [["options": ["max-concurrent-downloads": "3", "max-overall-download-limit": "1048576"]]]
         )
         #expect(
             daemon.calls(of: "martlet.setHostLimit") == [
@@ -623,10 +623,9 @@ import TransferTesting
             command.arguments == [
                 "--dir=" + PosixPath.absolute("down"), "--save-session=" + PosixPath.absolute("session"),
                 "--save-session-interval=60", "--allow-dir=/a", "--allow-dir=" + PosixPath.absolute("b"),
-                "--listen=none", "--rpc-allow-host=h", "--notify=failed,done", "--max-concurrent-downloads=3",
-                "--on-start=--dashes",
-                "--on-finish=echo done", "--on-download-complete=./done", "--log-level=debug",
-                "--insecure-notifications",
+                "--listen=none", "--rpc-allow-host=h", "--insecure-notifications", "--notify=failed,done",
+                "--max-concurrent-downloads=3", "--on-start=--dashes", "--on-finish=echo done",
+                "--on-download-complete=./done", "--log-level=debug",
             ]
         )
         #expect(!command.arguments.contains { $0.contains("token") })

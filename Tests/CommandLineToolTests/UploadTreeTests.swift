@@ -69,7 +69,7 @@ struct UploadTreeTests {
             #expect(item.content == .tree(directory.path(path), names: names))
         }
         for (target, method) in [("http://h/in", "PUT"), ("http://h/in/", "POST")] {
-            #expect(throws: BadValue.self) {
+            #expect(throws: SyntaxError.self) {
                 try PutPlan.item(directory.path("d"), to: Self.url(target), by: method)
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
+import Files
 import Platform
 import Testing
 import TransferCore
@@ -127,7 +127,7 @@ import TransferTesting
         let directory = try TemporaryDirectory()
         let bytes = Array("precious\ntext".utf8)
         try directory.write(bytes, to: "report")
-        #expect(throws: ReportFile.Refusal.self) { try self.open(directory.path("report")) }
+        #expect(throws: DatasetError.self) { try self.open(directory.path("report")) }
         #expect(try directory.read("report") == bytes)
     }
 
@@ -135,7 +135,7 @@ import TransferTesting
     func aFileWithoutALineOfAReportIsNotChanged(_ text: String) throws {
         let directory = try TemporaryDirectory()
         try directory.write(Array(text.utf8), to: "report")
-        #expect(throws: ReportFile.Refusal.self) { try self.open(directory.path("report")) }
+        #expect(throws: DatasetError.self) { try self.open(directory.path("report")) }
         #expect(try directory.read("report") == Array(text.utf8))
     }
 
@@ -165,7 +165,7 @@ import TransferTesting
     @Test func aReportHasOneWriter() throws {
         let directory = try TemporaryDirectory()
         let first = try ReportFile(opening: directory.path("report"))
-        do throws(ReportFile.Refusal) {
+        do throws(DatasetError) {
             _ = try ReportFile(opening: directory.path("report"))
             Issue.record("it was opened twice")
         } catch {
@@ -194,7 +194,7 @@ import TransferTesting
             let opening = try ReportOpening(path, terms: terms)
             #expect(opening.id == id && opening.contents.reported.contains(0))
         }
-        do throws(DatasetRun.Refusal) {
+        do throws(DatasetError) {
             _ = try ReportOpening(path, terms: [terms[0], JSON.Member("table-bytes", 13)])
             Issue.record("another table was accepted")
         } catch {

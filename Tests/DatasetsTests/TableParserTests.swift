@@ -24,10 +24,10 @@ import TransferTesting
         _ text: [UInt8],
         _ parser: TableParser,
         chunk: Int = 1 << 20
-    ) -> (items: [TableItem], error: TableError?) {
+    ) -> (items: [TableItem], error: SyntaxError?) {
         var parser = parser
         var items: [TableItem] = []
-        do throws(TableError) {
+        do throws(SyntaxError) {
             for start in stride(from: 0, to: text.count, by: chunk) {
                 items += try parser.take(text[start..<min(start + chunk, text.count)])
             }
@@ -135,8 +135,8 @@ import TransferTesting
     }
 
     @Test func aHeaderWithoutURLIsAnError() {
-        #expect(throws: TableError.self) { try Self.parse("link,key\nhttp://h/,1\n", .csv) }
-        #expect(throws: TableError.self) { try Self.parse("url,url\nhttp://h/,1\n", .csv) }
+        #expect(throws: SyntaxError.self) { try Self.parse("link,key\nhttp://h/,1\n", .csv) }
+        #expect(throws: SyntaxError.self) { try Self.parse("url,url\nhttp://h/,1\n", .csv) }
     }
 
     @Test(arguments: [TableFormat.jsonl, .csv])
@@ -220,8 +220,8 @@ import TransferTesting
     }
 
     @Test func aTableWithoutAHeaderIsAnError() {
-        #expect(throws: TableError.self) { try Self.parse("", .csv) }
-        #expect(throws: TableError.self) { try Self.parse("\n\n", .tsv) }
+        #expect(throws: SyntaxError.self) { try Self.parse("", .csv) }
+        #expect(throws: SyntaxError.self) { try Self.parse("\n\n", .tsv) }
         #expect(throws: Never.self) { try Self.parse("url\n", .csv) }
         #expect(throws: Never.self) { try Self.parse("\n", .jsonl) }
     }
@@ -246,9 +246,9 @@ import TransferTesting
             line: 2
         )
         let csv = Array("URL,url,ID,key,name\nhttp://h/1,page,7,k,a.jpg\n".utf8)
-        #expect(Self.outcome(csv, TableParser(.csv, columns: columns)) == ([expected], nil as TableError?))
+        #expect(Self.outcome(csv, TableParser(.csv, columns: columns)) == ([expected], nil as SyntaxError?))
         let json = Array(#"\#n{"URL":"http://h/1","url":"page","ID":7,"key":"k","name":"a.jpg"}"#.utf8)
-        #expect(Self.outcome(json, TableParser(.jsonl, columns: columns)) == ([expected], nil as TableError?))
+        #expect(Self.outcome(json, TableParser(.jsonl, columns: columns)) == ([expected], nil as SyntaxError?))
     }
 
     @Test func aNamedColumnMustExist() throws {

@@ -23,13 +23,13 @@ import TransferTesting
     private func outcome(
         _ bytes: [UInt8],
         _ parser: TableParser = TableParser(.jsonl)
-    ) throws -> (items: [TableItem], error: TableError?) {
+    ) throws -> (items: [TableItem], error: SyntaxError?) {
         let directory = try TemporaryDirectory()
         try directory.write(bytes, to: "table")
         let file = try TableReader.open(directory.path("table"))
         var reader = TableReader(file, parser)
         var items: [TableItem] = []
-        do throws(TableError) {
+        do throws(SyntaxError) {
             while let more = try reader.next() { items += more }
         } catch {
             return (items, error)
@@ -56,15 +56,15 @@ import TransferTesting
     @Test func aGzipTableThatIsCutShortIsAnError() throws {
         let bytes = Self.members[0] + Self.members[1]
         for count in [3, 12, Self.members[0].count + 5, bytes.count - 1] {
-            #expect(throws: TableError.self) { try self.read(Array(bytes[..<count])) }
+            #expect(throws: SyntaxError.self) { try self.read(Array(bytes[..<count])) }
         }
     }
 
     @Test func damagedGzipIsAnError() throws {
         var bytes = Self.members[0]
         bytes[bytes.count - 6] ^= 1
-        #expect(throws: TableError.self) { try self.read(bytes) }
-        #expect(throws: TableError.self) { try self.read(Self.members[0] + [1]) }
+        #expect(throws: SyntaxError.self) { try self.read(bytes) }
+        #expect(throws: SyntaxError.self) { try self.read(Self.members[0] + [1]) }
     }
 
     @Test func rowsBeforeDamagedDataAreRead() throws {
@@ -74,14 +74,14 @@ import TransferTesting
 
     /// An empty pipe is that of a program that has failed.
     @Test func aTableWithoutAByteIsAnErrorAndOneWithoutARowIsNot() throws {
-        #expect(throws: TableError.self) { try self.read([]) }
+        #expect(throws: SyntaxError.self) { try self.read([]) }
         #expect(try self.read([0x0A]).isEmpty)
         #expect(try self.read(Array("url\n".utf8), TableParser(.csv)).isEmpty)
         #expect(try self.read([], TableParser(reportWithAllFailed: false)).isEmpty)
     }
 
     @Test func theNameOfAMissingTableIsInTheMessage() {
-        do throws(TableError) {
+        do throws(SyntaxError) {
             _ = try TableReader.open("/nonexistent/urls.csv")
             Issue.record("it was opened")
         } catch {

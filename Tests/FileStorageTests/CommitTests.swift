@@ -7,6 +7,7 @@ import TransferEngine
 import TransferTesting
 
 @testable import FileStorage
+@testable import Files
 
 @Suite struct CommitTests {
     let directory: TemporaryDirectory

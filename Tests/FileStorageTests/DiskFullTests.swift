@@ -6,6 +6,7 @@ import TransferEngine
 import TransferTesting
 
 @testable import FileStorage
+@testable import Files
 
 /// Uses a tmpfs of 256 KiB; needs root and a kernel that lets it mount one.
 private final class TinyDisk {

@@ -127,7 +127,7 @@ import TransferTesting
     @Test func everyCutIsNoticed() {
         let (_, bytes) = JournalFormat.encodeNew(facts: someFacts, bootID: firstBoot, state: .active)
         for count in stride(from: 0, to: bytes.count, by: 97) {
-            #expect(throws: JournalDamage.self) { try JournalFormat.decode(Array(bytes[..<count])) }
+            #expect(throws: SyntaxError.self) { try JournalFormat.decode(Array(bytes[..<count])) }
         }
     }
 

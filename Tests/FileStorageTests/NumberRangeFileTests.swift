@@ -5,6 +5,7 @@ import TransferEngine
 import TransferTesting
 
 @testable import FileStorage
+@testable import Files
 
 @Suite("Files with numbers at the ends of the integer types")
 struct NumberRangeFileTests {

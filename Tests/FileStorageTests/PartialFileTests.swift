@@ -6,6 +6,7 @@ import TransferCore
 import TransferEngine
 
 @testable import FileStorage
+@testable import Files
 
 @Suite struct PartialFileTests {
     let directory: TemporaryDirectory

@@ -6,6 +6,7 @@ import TransferEngine
 import TransferTesting
 
 @testable import FileStorage
+@testable import Files
 
 @Suite("A partial file and a journal that belong together")
 struct PartialPairingTests {

@@ -6,6 +6,7 @@ import TransferEngine
 import TransferTesting
 
 @testable import FileStorage
+@testable import Files
 
 @Suite("Files that are sent and moved")
 struct SourceTests {

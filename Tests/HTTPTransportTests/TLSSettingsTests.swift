@@ -308,6 +308,6 @@ struct TLSSettingsTests {
 
     @Test("what is no pin is refused", arguments: ["", "sha256//", "sha1//AAAA", "AAAA", "pin-sha256=AAAA"])
     func noPin(text: String) {
-        #expect(throws: TLSOptions.PinError.self) { _ = try TLSOptions.Pin(text) }
+        #expect(throws: SyntaxError.self) { _ = try TLSOptions.Pin(text) }
     }
 }

@@ -21,19 +21,23 @@ extension AccessOptions {
     ///   - fields: The header fields of the requests.
     ///   - isTable: Whether the URLs are those of a table.
     /// - Returns: The plan.
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func accessPlan(fields: [(String, String)], isTable: Bool = false) throws(BadValue) -> AccessPlan {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func accessPlan(fields: [(String, String)], isTable: Bool = false) throws(SyntaxError) -> AccessPlan {
         var plan = AccessPlan()
         try self.fillLogin(of: &plan, fields: fields)
         plan.usesDigestOnly = self.digestOnly
         for (name, value) in [("--cookie-jar", self.cookieJar), ("--cert", self.cert), ("--key", self.key)] {
-            if value?.isEmpty == true { throw BadValue("\(name) is empty; name a file") }
+            if value?.isEmpty == true { throw SyntaxError("\(name) is empty; name a file") }
         }
-        guard self.cookieJar != "-" else { throw BadValue("--cookie-jar cannot write to standard output; name a file") }
+        guard self.cookieJar != "-" else {
+            throw SyntaxError("--cookie-jar cannot write to standard output; name a file")
+        }
         plan.cookieJar = self.cookieJar
         plan.certificate = self.cert
         plan.key = self.key
-        guard self.key == nil || self.cert != nil else { throw BadValue("--key is for a certificate; add --cert FILE") }
+        guard self.key == nil || self.cert != nil else {
+            throw SyntaxError("--key is for a certificate; add --cert FILE")
+        }
         plan.keepsCookies = !isTable || plan.loadCookies != nil || plan.cookieJar != nil
         return plan
     }

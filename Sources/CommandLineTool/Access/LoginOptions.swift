@@ -21,24 +21,24 @@ protocol LoginOptions {
 extension LoginOptions {
     /// The user name and the password; `nil` if none are given.
     ///
-    /// - Throws: ``BadValue`` without a user name.
-    func login() throws(BadValue) -> AccessPlan.Login? {
+    /// - Throws: ``SyntaxError`` without a user name.
+    func login() throws(SyntaxError) -> AccessPlan.Login? {
         guard let user = self.user else { return nil }
         let name = user.prefix { $0 != ":" }
-        guard !name.isEmpty else { throw BadValue("--user has no user name; write --user NAME, or NAME:PASSWORD") }
+        guard !name.isEmpty else { throw SyntaxError("--user has no user name; write --user NAME, or NAME:PASSWORD") }
         let password = user.utf8.count > name.utf8.count ? String(user.dropFirst(name.count + 1)) : nil
         guard BasicAuthentication.authorization(user: String(name), password: password ?? "") != nil else {
-            throw BadValue("--user contains a control character; remove it")
+            throw SyntaxError("--user contains a control character; remove it")
         }
         return AccessPlan.Login(name: String(name), password: password)
     }
 
     /// The path of the netrc file, or `nil` if none is used.
     ///
-    /// - Throws: ``BadValue`` if there is no home directory, or if the path is empty.
-    func netrcPath() throws(BadValue) -> String? {
+    /// - Throws: ``SyntaxError`` if there is no home directory, or if the path is empty.
+    func netrcPath() throws(SyntaxError) -> String? {
         if let file = self.netrcFile {
-            guard !file.isEmpty else { throw BadValue("--netrc-file is empty; name a file") }
+            guard !file.isEmpty else { throw SyntaxError("--netrc-file is empty; name a file") }
             return file
         }
         return self.netrc ? try NetrcFile.usualPath() : nil
@@ -49,14 +49,14 @@ extension LoginOptions {
     /// - Parameters:
     ///   - plan: The plan.
     ///   - fields: The header fields of the requests.
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func fillLogin(of plan: inout AccessPlan, fields: [(String, String)]) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func fillLogin(of plan: inout AccessPlan, fields: [(String, String)]) throws(SyntaxError) {
         plan.login = try self.login()
         plan.netrcPath = try self.netrcPath()
         plan.bearerFile = self.bearerFile
         plan.loadCookies = self.loadCookies
         for (name, value) in [("--bearer-file", self.bearerFile), ("--load-cookies", self.loadCookies)] {
-            if value?.isEmpty == true { throw BadValue("\(name) is empty; name a file") }
+            if value?.isEmpty == true { throw SyntaxError("\(name) is empty; name a file") }
         }
         let hasField = fields.contains { $0.0.lowercased() == "authorization" }
         let given = [
@@ -65,7 +65,7 @@ extension LoginOptions {
         ]
         .filter(\.0).map(\.1)
         guard given.count <= 1 else {
-            throw BadValue("\(given[0]) and \(given[1]) both set the field Authorization; leave one out")
+            throw SyntaxError("\(given[0]) and \(given[1]) both set the field Authorization; leave one out")
         }
     }
 }

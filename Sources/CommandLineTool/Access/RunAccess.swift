@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import FileStorage
+import Files
 import Platform
 import TransferCore
 import TransferEngine
@@ -22,7 +23,7 @@ struct RunAccess {
     /// - Parameters:
     ///   - plan: The plan.
     ///   - ask: Asks for a password; see ``PasswordPrompt/ask(_:)``.
-    /// - Throws: ``BadValue`` if a file cannot be used, or if a password is missing; `CancellationError` if the user
+    /// - Throws: ``SyntaxError`` if a file cannot be used, or if a password is missing; `CancellationError` if the user
     ///   interrupted the question.
     init(_ plan: AccessPlan, ask: (String) -> PasswordPrompt.Answer? = PasswordPrompt.ask) throws {
         var warnings: [String] = []
@@ -39,7 +40,7 @@ struct RunAccess {
             sources.own = .password(user: login.name, password: login.password ?? "")
         }
         self.authorizer = Authenticator(sources) { RunningDigest.hash($0, $1) }
-        self.bearer = try plan.bearerFile.map { (path) throws(BadValue) in try PrivateText.token(path) }
+        self.bearer = try plan.bearerFile.map { (path) throws(SyntaxError) in try PrivateText.token(path) }
         self.identity = try Self.identity(plan, ask)
         self.cookies = plan.keepsCookies ? CookieStore() : nil
         self.jarPath = plan.cookieJar
@@ -93,7 +94,7 @@ struct RunAccess {
         switch ask(prompt) {
         case .line(let text): return text
         case .interrupted: throw CancellationError()
-        case nil: throw BadValue(DisplayText.clean(problem))
+        case nil: throw SyntaxError(DisplayText.clean(problem))
         }
     }
 
@@ -105,11 +106,11 @@ struct RunAccess {
         let key = plan.key ?? certificate
         let shown = DisplayText.clean(key)
         guard let text = try PrivateText.bytes(key, atMost: 1 << 20) else {
-            throw BadValue("\(plan.key == nil ? "--cert" : "--key"): '\(shown)' does not exist; name a PEM file")
+            throw SyntaxError("\(plan.key == nil ? "--cert" : "--key"): '\(shown)' does not exist; name a PEM file")
         }
         let lines = String(decoding: text, as: UTF8.self)
         guard lines.contains("PRIVATE KEY-----") else {
-            throw BadValue(
+            throw SyntaxError(
                 plan.key == nil
                     ? "--cert: '\(shown)' contains no private key in PEM; name its file with --key"
                     : "--key: '\(shown)' contains no private key in PEM; convert it with: openssl pkey -in KEY -out FILE"
@@ -127,18 +128,20 @@ struct RunAccess {
         return identity
     }
 
-    private static func checkJar(_ path: String) throws(BadValue) {
+    private static func checkJar(_ path: String) throws(SyntaxError) {
         var status = stat()
         let exists = stat(path, &status) == 0
         if exists, status.st_mode & S_IFMT == S_IFDIR {
-            throw BadValue("--cookie-jar: '\(DisplayText.clean(path))' is a directory; name a file")
+            throw SyntaxError("--cookie-jar: '\(DisplayText.clean(path))' is a directory; name a file")
         }
         if exists, status.st_mode & S_IFMT != S_IFREG { return }
         let slash = path.utf8.lastIndex(of: 0x2F)
         let parent = slash.map { $0 == path.utf8.startIndex ? "/" : String(path[..<$0]) } ?? "."
         guard access(parent, W_OK | X_OK) == 0 else {
             let reason = String(cString: strerror(errno))
-            throw BadValue("--cookie-jar: cannot write to '\(DisplayText.clean(parent))': \(reason); name another file")
+            throw SyntaxError(
+                "--cookie-jar: cannot write to '\(DisplayText.clean(parent))': \(reason); name another file"
+            )
         }
     }
 
@@ -148,16 +151,16 @@ struct RunAccess {
         _ path: String,
         into cookies: CookieStore,
         mayBeMissing: Bool
-    ) throws(BadValue) -> [String] {
+    ) throws(SyntaxError) -> [String] {
         let shown = DisplayText.clean(path)
         let problems: [CookieFileProblem]?
-        do throws(StorageError) { problems = try cookies.load(from: path) } catch { throw BadValue(error.message) }
+        do throws(StorageError) { problems = try cookies.load(from: path) } catch { throw SyntaxError(error.message) }
         guard let problems else {
             if mayBeMissing { return [] }
-            throw BadValue("--load-cookies: '\(shown)' does not exist; check its name")
+            throw SyntaxError("--load-cookies: '\(shown)' does not exist; check its name")
         }
         if !problems.isEmpty, cookies.isEmpty {
-            throw BadValue(
+            throw SyntaxError(
                 "--load-cookies: '\(shown)' has no cookie in Netscape's form (\(problems[0])); export it as cookies.txt"
             )
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
-import FileStorage
+import Files
 import Daemon
 import Platform
 import TransferCore
@@ -96,8 +96,8 @@ enum Aria2Command {
     private static func download(_ plan: Aria2Plan) throws(Aria2Error) -> Int32 {
         var run = try plan.run()
         let session: Aria2Session?
-        do throws(BadValue) {
-            session = try plan.session.map { (_) throws(BadValue) in try Aria2Session() }
+        do throws(SyntaxError) {
+            session = try plan.session.map { (_) throws(SyntaxError) in try Aria2Session() }
         } catch {
             throw .exception(error.description)
         }
@@ -143,8 +143,8 @@ struct Aria2Deadline {
 
     /// Starts the thread, if there is something to wait for.
     ///
-    /// - Throws: ``BadValue`` if no thread can be created.
-    func start() throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if no thread can be created.
+    func start() throws(SyntaxError) {
         guard self.seconds > 0 || self.process > 0 else { return }
         let (seconds, process) = (self.seconds, self.process)
         let clock = ContinuousClock()

@@ -51,7 +51,7 @@ final class Aria2Feed: Sendable {
     }
 
     private func add(_ entry: InputEntry, _ feeder: Feeder, _ plan: GetPlan, file: String) {
-        do throws(BadValue) {
+        do throws(SyntaxError) {
             let (request, id) = try self.plan.request(entry, plan.options, self.cookies)
             self.session?.add(self.plan.transfer(entry, id), in: request.directory ?? plan.options.directory)
             guard feeder.ready() else { return }
@@ -86,8 +86,8 @@ final class Aria2Session: Sendable {
 
     /// Creates a record without files.
     ///
-    /// - Throws: ``BadValue`` if no descriptor is free.
-    init() throws(BadValue) { self.listed = try WakeUp() }
+    /// - Throws: ``SyntaxError`` if no descriptor is free.
+    init() throws(SyntaxError) { self.listed = try WakeUp() }
 
     /// Adds a file.
     func add(_ transfer: NewTransfer, in directory: String) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import TransferEngine
 
@@ -26,7 +27,6 @@ struct Aria2Option: Sendable {
         case optionalText
     }
 
-    /// The effect of an option.
     enum Effect: Sendable, Equatable {
         /// It is one of each download's options.
         case download(OptionName)
@@ -48,7 +48,6 @@ struct Aria2Option: Sendable {
     var letter: Character?
     /// The accepted values.
     let values: Values
-    /// The effect.
     let effect: Effect
     /// Whether several values are kept instead of the last one.
     var isRepeated = false
@@ -94,13 +93,13 @@ struct Aria2Option: Sendable {
                 throw self.problem("\(self.name) must be one of the following: " + words.joined(separator: " "))
             }
         case .field:
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 _ = try OptionSpec.header.syntax.parsed(value)
             } catch {
                 throw self.problem(error.description)
             }
         case .digest:
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 _ = try OptionSpec.checksum.syntax.parsed(value)
             } catch {
                 throw self.problem(error.description)

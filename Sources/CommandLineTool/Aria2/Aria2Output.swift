@@ -90,6 +90,5 @@ struct Aria2Output: Sendable, Equatable {
         self.mostResults = min(1000, settings.number("max-download-result") ?? 1000)
     }
 
-    /// The descriptor of the output.
     var descriptor: Int32 { self.usesStandardError ? STDERR_FILENO : STDOUT_FILENO }
 }

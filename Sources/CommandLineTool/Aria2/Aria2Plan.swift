@@ -20,7 +20,6 @@ struct Aria2Plan: Sendable {
     var sources: Sources
     /// aria2's options of each download.
     var options: TransferOptions
-    /// The options of the queue.
     var queue: TransferOptions
     /// The settings of the output.
     var output = Aria2Output()
@@ -190,7 +189,7 @@ extension Aria2Plan {
     }
 
     /// The header fields of all requests.
-    private func fields() throws(BadValue) -> [(String, String)] {
+    private func fields() throws(SyntaxError) -> [(String, String)] {
         var fields: [(String, String)] = []
         for text in self.options[all: .header] {
             let field = try OptionSpec.header.syntax.parsed(text)
@@ -219,12 +218,12 @@ extension Aria2Plan {
     ///   - base: The options of the run.
     ///   - cookies: The cookie files that were read.
     /// - Returns: The request and its identifier.
-    /// - Throws: ``BadValue`` with the name of the option.
+    /// - Throws: ``SyntaxError`` with the name of the option.
     func request(
         _ entry: InputEntry,
         _ base: DownloadOptions,
         _ cookies: CookieFiles
-    ) throws(BadValue) -> (DownloadRequest, GID) {
+    ) throws(SyntaxError) -> (DownloadRequest, GID) {
         var entry = entry
         // What the run has applies to all files.
         var common = self.options
@@ -278,10 +277,10 @@ extension Aria2Plan {
         return renames ? (.rename, false) : (.fail, true)
     }
 
-    private func digests(_ entry: InputEntry) throws(BadValue) -> [ExpectedDigest] {
+    private func digests(_ entry: InputEntry) throws(SyntaxError) -> [ExpectedDigest] {
         if !entry.expected.isEmpty { return entry.expected }
         return try self.options[all: .checksum]
-            .map { (text) throws(BadValue) in
+            .map { (text) throws(SyntaxError) in
                 try OptionSpec.checksum.syntax.parsed(text)
             }
     }

@@ -75,7 +75,6 @@ final class Aria2Printer: Sendable {
 
     // MARK: Messages
 
-    /// Prints a message.
     func tell(_ level: Aria2Output.Level, _ message: String) {
         let message = message.split(separator: "\n", omittingEmptySubsequences: false)
             .map { DisplayText.clean(String($0)) }.joined(separator: "\n")

@@ -175,7 +175,6 @@ struct Aria2Settings: Sendable, Equatable {
     /// The options of each download.
     var downloadOptions: TransferOptions { self.options { if case .download(let name) = $0 { name } else { nil } } }
 
-    /// The options of the queue.
     var queueOptions: TransferOptions { self.options { if case .queue(let name) = $0 { name } else { nil } } }
 
     private func options(_ name: (Aria2Option.Effect) -> OptionName?) -> TransferOptions {

@@ -121,7 +121,6 @@ struct Aria2Results: Sendable {
         }
     }
 
-    /// A row.
     struct Row: Sendable, Equatable {
         var id: String
         var state: State
@@ -147,7 +146,6 @@ struct Aria2Results: Sendable {
     /// Whether no file has ended.
     var isEmpty: Bool { self.rows.isEmpty }
 
-    /// Adds a row.
     mutating func add(_ row: Row) {
         if row.state != .complete { self.hasFailures = true }
         self.rows.append(row)

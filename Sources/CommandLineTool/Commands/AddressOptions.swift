@@ -13,11 +13,11 @@ protocol AddressOptions {
 extension AddressOptions {
     /// Returns the list of what is not refused.
     ///
-    /// - Throws: ``BadValue`` for an entry that would match nothing.
-    func allowedAddresses() throws(BadValue) -> ProxyExceptions {
+    /// - Throws: ``SyntaxError`` for an entry that would match nothing.
+    func allowedAddresses() throws(SyntaxError) -> ProxyExceptions {
         let text = self.allowAddresses.joined(separator: ",")
         if let entry = ProxyExceptions.invalidEntry(of: text) {
-            throw BadValue(
+            throw SyntaxError(
                 "--allow-addresses '\(DisplayText.clean(entry))' is not an address, a network such as 10.1.0.0/16, or a name"
             )
         }
@@ -28,12 +28,12 @@ extension AddressOptions {
     ///
     /// - Parameter usual: The addresses that are refused without the option.
     /// - Returns: The rule; `nil` if nothing is refused.
-    /// - Throws: ``BadValue`` for an entry that would match nothing, and for a list without need.
-    func addressRule(usual: AddressRule.Refused = .none) throws(BadValue) -> AddressRule? {
+    /// - Throws: ``SyntaxError`` for an entry that would match nothing, and for a list without need.
+    func addressRule(usual: AddressRule.Refused = .none) throws(SyntaxError) -> AddressRule? {
         let refused = self.denyPrivateAddresses ? AddressRule.Refused.private : usual
         guard refused != .none else {
             guard self.allowAddresses.isEmpty else {
-                throw BadValue("--allow-addresses is for --deny-private-addresses, without which none is refused")
+                throw SyntaxError("--allow-addresses is for --deny-private-addresses, without which none is refused")
             }
             return nil
         }

@@ -7,29 +7,29 @@ import TransferEngine
 extension DatasetOptions {
     /// Combines the options; `nil` without a table.
     ///
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
-    func order() throws(BadValue) -> DatasetOrder? {
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
+    func order() throws(SyntaxError) -> DatasetOrder? {
         guard self.isGiven else {
             if let name = self.dependent.first {
-                throw BadValue("\(name) is for tables of URLs; give one with --manifest FILE")
+                throw SyntaxError("\(name) is for tables of URLs; give one with --manifest FILE")
             }
             return nil
         }
         var order = try self.table()
         order.report = self.report
         if let report = self.report, report.isEmpty || report == "-" {
-            throw BadValue("--report needs the name of a file, because a later run continues it")
+            throw SyntaxError("--report needs the name of a file, because a later run continues it")
         }
         if self.report != nil, self.report == self.retryFrom {
-            throw BadValue("--report and --retry-from name the same file; name another report")
+            throw SyntaxError("--report and --retry-from name the same file; name another report")
         }
         guard let directory = self.shards else {
-            if let name = self.shardOptions.first { throw BadValue("\(name) is for shards; give --shards DIR") }
+            if let name = self.shardOptions.first { throw SyntaxError("\(name) is for shards; give --shards DIR") }
             return order
         }
-        guard !directory.isEmpty else { throw BadValue("--shards is empty; name a directory") }
+        guard !directory.isEmpty else { throw SyntaxError("--shards is empty; name a directory") }
         guard self.report != nil else {
-            throw BadValue("--shards needs --report FILE: only the report says which rows are complete")
+            throw SyntaxError("--shards needs --report FILE: only the report says which rows are complete")
         }
         var limits = ShardLimits()
         if let size = self.shardSize { limits.bytes = max(1, size) }
@@ -40,31 +40,33 @@ extension DatasetOptions {
         return order
     }
 
-    private func table() throws(BadValue) -> DatasetOrder {
+    private func table() throws(SyntaxError) -> DatasetOrder {
         if let report = self.retryFrom {
             guard self.manifest == nil else {
-                throw BadValue("--manifest and --retry-from cannot be used together; --retry-from reads a report")
+                throw SyntaxError("--manifest and --retry-from cannot be used together; --retry-from reads a report")
             }
             guard self.manifestFormat == nil else {
-                throw BadValue("--manifest-format is for --manifest; a report is always JSON lines")
+                throw SyntaxError("--manifest-format is for --manifest; a report is always JSON lines")
             }
             guard self.urlColumn == nil, self.column.isEmpty else {
-                throw BadValue("--url-column and --column are for --manifest; the columns of a report have fixed names")
+                throw SyntaxError(
+                    "--url-column and --column are for --manifest; the columns of a report have fixed names"
+                )
             }
             var order = DatasetOrder(table: report, parser: TableParser(reportWithAllFailed: self.retryAllFailed))
             order.isRetry = true
             return order
         }
         guard !self.retryAllFailed else {
-            throw BadValue("--retry-all-failed needs --retry-from REPORT")
+            throw SyntaxError("--retry-all-failed needs --retry-from REPORT")
         }
         guard let path = self.manifest, !path.isEmpty else {
-            throw BadValue("--manifest is empty; name a file, or - for standard input")
+            throw SyntaxError("--manifest is empty; name a file, or - for standard input")
         }
         guard let format = self.manifestFormat ?? TableFormat(fileName: path) else {
             let shown = path == "-" ? "standard input" : "'\(DisplayText.clean(path))'"
-            if let foreign = ForeignFormat(fileName: path) { throw BadValue("\(shown): \(foreign.advice)") }
-            throw BadValue("the format of \(shown) does not follow from its name; add --manifest-format")
+            if let foreign = ForeignFormat(fileName: path) { throw SyntaxError("\(shown): \(foreign.advice)") }
+            throw SyntaxError("the format of \(shown) does not follow from its name; add --manifest-format")
         }
         let columns = try self.columns()
         var order = DatasetOrder(table: path, parser: TableParser(format, columns: columns))
@@ -73,30 +75,30 @@ extension DatasetOptions {
         return order
     }
 
-    private func columns() throws(BadValue) -> TableColumns {
+    private func columns() throws(SyntaxError) -> TableColumns {
         var columns = TableColumns()
-        if let name = self.urlColumn, name.isEmpty { throw BadValue("--url-column is empty; name a column") }
+        if let name = self.urlColumn, name.isEmpty { throw SyntaxError("--url-column is empty; name a column") }
         let given = self.urlColumn.map { [ColumnName(role: .url, column: $0)] } ?? []
         for one in given + self.column where !columns.set(one.role, to: one.column) {
-            throw BadValue(
+            throw SyntaxError(
                 "--column \(one.role.rawValue)=\(DisplayText.clean(one.column)): the meaning or the column is named twice"
             )
         }
         return columns
     }
 
-    private func filter() throws(BadValue) -> SampleFilter {
+    private func filter() throws(SyntaxError) -> SampleFilter {
         var filter = SampleFilter(minimum: self.minSize, maximum: self.maxSize)
         if let types = self.types {
             guard let patterns = MediaTypePattern.list(types) else {
-                throw BadValue(
+                throw SyntaxError(
                     "--types: \"\(DisplayText.clean(types))\" is not a list of types, such as image/*,text/html"
                 )
             }
             filter.types = patterns
         }
         if let least = self.minSize, let most = self.maxSize, least > most {
-            throw BadValue("--min-size is larger than --max-size")
+            throw SyntaxError("--min-size is larger than --max-size")
         }
         return filter
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 
 /// `martlet get`: the source of its argument parser, help, completions and manual page.
@@ -48,6 +49,6 @@ struct GetCommand: ParsableCommand {
 
     /// Parses the arguments of `martlet get`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error.
+    /// - Throws: ``SyntaxError`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> GetPlan { try Self.parse(arguments).plan() }
 }

@@ -100,8 +100,8 @@ struct GetPlan {
 extension GetCommand {
     /// Validates the arguments and combines them.
     ///
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
-    func plan() throws(BadValue) -> GetPlan {
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
+    func plan() throws(SyntaxError) -> GetPlan {
         var plan = GetPlan(sources: try self.sources())
         let isSingle =
             switch plan.sources {
@@ -111,7 +111,7 @@ extension GetCommand {
             }
         if let output = self.files.output {
             guard isSingle else {
-                throw BadValue(
+                throw SyntaxError(
                     "--output names one file, but there are several URLs; use --directory, or out= lines in an input file"
                 )
             }
@@ -126,14 +126,14 @@ extension GetCommand {
             }
         }
         if plan.name == nil { plan.options.directory = self.files.directory }
-        guard !plan.options.directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
+        guard !plan.options.directory.isEmpty else { throw SyntaxError("--directory is empty; name a directory") }
         guard self.files.checksum.isEmpty || isSingle else {
-            throw BadValue("--checksum is for one file; for several files, use checksum= lines in an input file")
+            throw SyntaxError("--checksum is for one file; for several files, use checksum= lines in an input file")
         }
         plan.expected = self.files.checksum
         if let command = self.connections.refreshCommand {
             guard command.contains(where: { !$0.isWhitespace }) else {
-                throw BadValue("--refresh-command is empty; give a shell command that prints a URL, or leave it out")
+                throw SyntaxError("--refresh-command is empty; give a shell command that prints a URL, or leave it out")
             }
             plan.refreshCommand = command
         }
@@ -142,7 +142,9 @@ extension GetCommand {
         self.politeness.apply(to: &plan)
         plan.politeness.addresses = plan.options.addresses
         if self.politeness.contact != nil, self.requests.userAgent != nil {
-            throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
+            throw SyntaxError(
+                "--contact is part of the default User-Agent; put it into --user-agent, or leave that out"
+            )
         }
         plan.options.fields = try self.requests.fields(agent: try self.politeness.agent())
         plan.access = try self.requests.accessPlan(fields: plan.options.fields, isTable: self.datasets.isGiven)
@@ -151,7 +153,7 @@ extension GetCommand {
         plan.family = try self.requests.family()
         plan.onlyExamines = self.files.dryRun
         guard !plan.onlyExamines || !self.datasets.isGiven else {
-            throw BadValue("--dry-run is for URLs and lists of URLs, not for tables; leave it out")
+            throw SyntaxError("--dry-run is for URLs and lists of URLs, not for tables; leave it out")
         }
         if plan.onlyExamines { (plan.device, plan.toStandardOutput) = (nil, false) }
         try self.requests.trust(in: &plan)
@@ -165,28 +167,32 @@ extension GetCommand {
         return plan
     }
 
-    private func sources() throws(BadValue) -> GetPlan.Sources {
+    private func sources() throws(SyntaxError) -> GetPlan.Sources {
         if self.datasets.isGiven {
             guard self.urls.isEmpty, self.connections.mirror.isEmpty, self.files.inputFile == nil else {
-                throw BadValue("a table cannot be used together with URLs or --input-file; put the URLs into the table")
+                throw SyntaxError(
+                    "a table cannot be used together with URLs or --input-file; put the URLs into the table"
+                )
             }
             return .table
         }
         if let file = self.files.inputFile {
             guard self.urls.isEmpty, self.connections.mirror.isEmpty else {
-                throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")
+                throw SyntaxError("--input-file and URLs cannot be used together; put the URLs into the file")
             }
-            guard !file.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            guard !file.isEmpty else {
+                throw SyntaxError("--input-file is empty; name a file, or - for standard input")
+            }
             return .file(file)
         }
         guard !self.urls.isEmpty else {
-            throw BadValue("no URL given; write martlet get URL, or martlet get --input-file FILE")
+            throw SyntaxError("no URL given; write martlet get URL, or martlet get --input-file FILE")
         }
         var parsed: [HTTPURL] = []
         for text in self.urls { parsed.append(try BareHost.url(text)) }
         guard !self.connections.mirror.isEmpty else { return .urls(parsed) }
         guard parsed.count == 1 else {
-            throw BadValue(
+            throw SyntaxError(
                 "--mirror is for one URL; for several files, list each file's mirrors on its line of an input file"
             )
         }
@@ -194,7 +200,7 @@ extension GetCommand {
         return .mirrors(parsed)
     }
 
-    private func fillConnections(_ plan: inout GetPlan) throws(BadValue) {
+    private func fillConnections(_ plan: inout GetPlan) throws(SyntaxError) {
         plan.jobs = self.connections.jobs
         plan.limitsHosts = self.connections.perHost != nil
         plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)

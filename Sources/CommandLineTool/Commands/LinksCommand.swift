@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
+import TransferEngine
 import Control
 import Platform
 import Receiver
@@ -15,8 +16,7 @@ struct LinksCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Link to remove: its URL, path or token; may be repeated.", valueName: "link"))
-    var remove: [String] = []
+    @Option(.removedLink) var remove: [String] = []
 
     func run() throws {
         throw ExitCode(self.execute())
@@ -46,7 +46,6 @@ struct LinksCommand: ParsableCommand {
         }
     }
 
-    /// The line of a link.
     static func line(_ item: StoredLinks.Item) -> String {
         let limit = item.limit.map { "\(item.completed) of \($0) downloads" } ?? "any downloads"
         return ([item.link, item.file, limit, item.end] + (item.hasPassword ? ["password"] : []))

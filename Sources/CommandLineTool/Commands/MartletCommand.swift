@@ -32,7 +32,6 @@ struct MartletCommand: ParsableCommand {
     /// The names of all commands.
     static var names: [String] { Self.groups.flatMap(\.subcommands).map { $0._commandName } }
 
-    /// The command of a name.
     static func command(_ name: String?) -> (any ParsableCommand.Type)? {
         self.groups.lazy.flatMap(\.subcommands).first { $0._commandName == name }
     }

@@ -14,28 +14,30 @@ struct NameOptions: ParsableArguments {
     /// - Parameters:
     ///   - plan: The plan.
     ///   - rule: The rule for existing files, if one is given.
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func apply(to plan: inout GetPlan, _ rule: IfExistsRule?) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func apply(to plan: inout GetPlan, _ rule: IfExistsRule?) throws(SyntaxError) {
         guard !self.timestamping || rule == nil || rule == .update else {
-            throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
+            throw SyntaxError("--timestamping and --if-exists cannot be used together; leave one out")
         }
         OptionSpec.timestamping.apply(self.timestamping, to: &plan.options)
         let isFile = !plan.toStandardOutput && plan.device == nil && plan.dataset?.shards == nil
         guard plan.options.ifExists != .update || isFile else {
-            throw BadValue("--timestamping is for files, not for standard output, devices or shards; leave it out")
+            throw SyntaxError("--timestamping is for files, not for standard output, devices or shards; leave it out")
         }
         guard let list = self.checksumsFrom else { return }
-        guard !list.isEmpty else { throw BadValue("--checksums-from is empty; name a file or a URL") }
+        guard !list.isEmpty else { throw SyntaxError("--checksums-from is empty; name a file or a URL") }
         guard plan.dataset == nil else {
-            throw BadValue("--checksums-from is for URLs; in a table, name the column of digests with --column")
+            throw SyntaxError("--checksums-from is for URLs; in a table, name the column of digests with --column")
         }
         guard list != "-" || plan.sources != .file("-") else {
-            throw BadValue("--checksums-from and --input-file cannot both be standard input; put one into a file")
+            throw SyntaxError("--checksums-from and --input-file cannot both be standard input; put one into a file")
         }
         guard list.contains("://") else {
             plan.checksums = .file(list)
             return
         }
-        do { plan.checksums = .url(try HTTPURL(list)) } catch { throw BadValue("--checksums-from: \(error.message)") }
+        do { plan.checksums = .url(try HTTPURL(list)) } catch {
+            throw SyntaxError("--checksums-from: \(error.message)")
+        }
     }
 }

@@ -13,45 +13,45 @@ extension RequestOptions {
 
     /// The only family of addresses to connect to, or `nil` for both.
     ///
-    /// - Throws: ``BadValue`` if both are required.
-    func family() throws(BadValue) -> AddressFamily? {
+    /// - Throws: ``SyntaxError`` if both are required.
+    func family() throws(SyntaxError) -> AddressFamily? {
         guard !self.ipv4 || !self.ipv6 else {
-            throw BadValue("--ipv4 and --ipv6 cannot be used together; without them, both families are used")
+            throw SyntaxError("--ipv4 and --ipv6 cannot be used together; without them, both families are used")
         }
         return self.ipv4 ? .ipv4 : self.ipv6 ? .ipv6 : nil
     }
 
     /// Sets how certificates are verified.
     ///
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func trust(in plan: inout GetPlan) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func trust(in plan: inout GetPlan) throws(SyntaxError) {
         plan.caFile = self.cacert
         plan.verifiesCertificates = !self.insecure
         guard plan.caFile == nil || plan.verifiesCertificates else {
-            throw BadValue("--cacert and --insecure cannot be used together; leave one out")
+            throw SyntaxError("--cacert and --insecure cannot be used together; leave one out")
         }
         guard self.pin.isEmpty || plan.verifiesCertificates else {
-            throw BadValue("--pin and --insecure cannot be used together; leave one out")
+            throw SyntaxError("--pin and --insecure cannot be used together; leave one out")
         }
-        do throws(TLSOptions.PinError) {
+        do throws(SyntaxError) {
             plan.pins = []
             for text in self.pin {
                 let pins = try TLSOptions.Pin.list(text)
                 plan.pins += pins.isEmpty ? [try TLSOptions.Pin(text)] : pins
             }
         } catch {
-            throw BadValue("--pin: \(error.message)")
+            throw SyntaxError("--pin: \(error.message)")
         }
     }
 
     /// The proxies, or `nil` to use the environment.
-    func proxySettings() throws(BadValue) -> ProxySettings? {
+    func proxySettings() throws(SyntaxError) -> ProxySettings? {
         guard let text = self.proxy else { return nil }
         if text == "none" { return ProxySettings.none }
         do {
             return ProxySettings(try ProxyServer(text, from: "--proxy"))
         } catch {
-            throw BadValue(error.message)
+            throw SyntaxError(error.message)
         }
     }
 
@@ -59,8 +59,8 @@ extension RequestOptions {
     ///
     /// - Parameter agent: The default User-Agent field.
     /// - Returns: The names and values, in order.
-    /// - Throws: ``BadValue`` if a value is not valid.
-    func fields(agent: String = "martlet/\(MartletVersion.text)") throws(BadValue) -> [(String, String)] {
+    /// - Throws: ``SyntaxError`` if a value is not valid.
+    func fields(agent: String = "martlet/\(MartletVersion.text)") throws(SyntaxError) -> [(String, String)] {
         var fields = self.header.map { ($0.name, $0.value) }
         for (name, value) in [("Referer", self.referer), ("User-Agent", self.userAgent), ("Cookie", self.cookie)] {
             guard let value else { continue }
@@ -85,12 +85,12 @@ extension FailureOptions {
     /// - Parameters:
     ///   - options: The options to change.
     ///   - lowestRate: The lowest rate in bytes per second, unless one is given; 0 for none.
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func apply(to options: inout DownloadOptions, lowestRate: Int64 = 0) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func apply(to options: inout DownloadOptions, lowestRate: Int64 = 0) throws(SyntaxError) {
         let rate = self.minRate ?? lowestRate
         if let time = self.minRateTime {
-            guard rate > 0 else { throw BadValue("--min-rate-time is for --min-rate; give the lowest rate too") }
-            guard time >= .seconds(1) else { throw BadValue("--min-rate-time is too short; give at least 1 second") }
+            guard rate > 0 else { throw SyntaxError("--min-rate-time is for --min-rate; give the lowest rate too") }
+            guard time >= .seconds(1) else { throw SyntaxError("--min-rate-time is too short; give at least 1 second") }
         }
         let (seconds, attoseconds) = (self.minRateTime ?? Self.lowestRateTime).components
         options.speedFloor = SpeedFloor(rate: rate, window: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
@@ -107,10 +107,10 @@ extension FailureOptions {
 extension DisplayOptions {
     /// Sets the options for output.
     ///
-    /// - Throws: ``BadValue`` if options cannot be used together.
-    func apply(to plan: inout GetPlan) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options cannot be used together.
+    func apply(to plan: inout GetPlan) throws(SyntaxError) {
         guard !(self.quiet && self.verbose) else {
-            throw BadValue("--quiet and --verbose cannot be used together; leave one out")
+            throw SyntaxError("--quiet and --verbose cannot be used together; leave one out")
         }
         plan.display = self.json ? .json : self.quiet ? .quiet : .text
         plan.verbose = self.verbose

@@ -29,13 +29,13 @@ extension PolitenessOptions {
 
     /// The default User-Agent field with the contact, if there is one.
     ///
-    /// - Throws: ``BadValue`` if the contact cannot be a comment of the field (RFC 9110 §5.6.5).
-    func agent() throws(BadValue) -> String {
+    /// - Throws: ``SyntaxError`` if the contact cannot be a comment of the field (RFC 9110 §5.6.5).
+    func agent() throws(SyntaxError) -> String {
         let product = "martlet/\(MartletVersion.text)"
         guard let contact else { return product }
         let isText = contact.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x28 && $0 != 0x29 && $0 != 0x5C }
         guard isText, contact.contains("@") || contact.contains("://") else {
-            throw BadValue(
+            throw SyntaxError(
                 "--contact '\(DisplayText.clean(contact))' is not a mail address or a URL in printable ASCII; write it "
                     + "without spaces, parentheses and backslashes"
             )

@@ -46,7 +46,7 @@ struct PutCommand: ParsableCommand {
 
     /// Parses the arguments of `martlet put`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error.
+    /// - Throws: ``SyntaxError`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> PutPlan { try Self.parse(arguments).plan() }
 }
 

@@ -5,19 +5,19 @@ import TransferEngine
 /// Creates uploads from the command line.
 extension PutPlan {
     /// Parses the URL, the last argument.
-    static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
-        do throws(BadValue) {
+    static func url(_ text: String, isAlone: Bool) throws(SyntaxError) -> HTTPURL {
+        do throws(SyntaxError) {
             return try BareHost.url(text) { _ in false }
         } catch {
-            throw BadValue(error.description + (isAlone ? "" : "; the last argument is the URL"))
+            throw SyntaxError(error.description + (isAlone ? "" : "; the last argument is the URL"))
         }
     }
 
     /// Validates the method.
-    static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
+    static func method(_ given: String?, isForm: Bool) throws(SyntaxError) -> String {
         guard let given else { return isForm ? "POST" : "PUT" }
         guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw BadValue("\"\(DisplayText.clean(given))\" is not a supported method; use PUT, POST or PATCH")
+            throw SyntaxError("\"\(DisplayText.clean(given))\" is not a supported method; use PUT, POST or PATCH")
         }
         return given
     }
@@ -31,40 +31,42 @@ extension PutPlan {
     ///   - url: The URL.
     ///   - method: The method.
     /// - Returns: The uploads, without those of the list.
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
     static func items(
         _ files: ArraySlice<String>,
         form: [String],
         list: String?,
         to url: HTTPURL,
         by method: String
-    ) throws(BadValue) -> [Item] {
+    ) throws(SyntaxError) -> [Item] {
         guard form.isEmpty else {
             guard files.isEmpty, list == nil else {
-                throw BadValue("with --form, files are form fields; write --form name=@\(files.first ?? "file")")
+                throw SyntaxError("with --form, files are form fields; write --form name=@\(files.first ?? "file")")
             }
             var fields: [Field] = []
             for text in form { fields.append(try Self.field(text)) }
             return [Item(content: .form(fields), url: url, name: "form")]
         }
         if let list {
-            guard !list.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
-            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent only once") }
+            guard !list.isEmpty else {
+                throw SyntaxError("--input-file is empty; name a file, or - for standard input")
+            }
+            guard list != "-" || !files.contains("-") else { throw SyntaxError("standard input can be sent only once") }
         } else if files.isEmpty {
-            throw BadValue("no file given; write martlet put FILE URL")
+            throw SyntaxError("no file given; write martlet put FILE URL")
         }
         let isFolder = url.isFolder
         guard (files.count == 1 && list == nil) || isFolder || method == "POST" else {
-            throw BadValue("several files need a URL that ends in a slash, to which each file's name is appended")
+            throw SyntaxError("several files need a URL that ends in a slash, to which each file's name is appended")
         }
         var items: [Item] = []
         for file in files {
             guard file != "-" else {
                 guard !items.contains(where: { $0.content == .standardInput }) else {
-                    throw BadValue("standard input can be sent only once")
+                    throw SyntaxError("standard input can be sent only once")
                 }
                 guard !isFolder || method == "POST" else {
-                    throw BadValue("standard input has no name; write a URL that includes the file's name")
+                    throw SyntaxError("standard input has no name; write a URL that includes the file's name")
                 }
                 items.append(Item(content: .standardInput, url: url, name: "standard input"))
                 continue
@@ -74,9 +76,9 @@ extension PutPlan {
         return items
     }
 
-    private static func field(_ text: String) throws(BadValue) -> Field {
+    private static func field(_ text: String) throws(SyntaxError) -> Field {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is not a form field; write name=value or name=@file")
+            throw SyntaxError("\"\(DisplayText.clean(text))\" is not a form field; write name=value or name=@file")
         }
         let value = text[text.index(after: equals)...]
         let isFile = value.hasPrefix("@")

@@ -9,13 +9,10 @@ struct PutPlan {
     struct Item: Equatable {
         /// The content of an upload.
         enum Content: Equatable {
-            /// A file.
             case file(String)
             /// The files below a directory: its path, and the names that precede theirs in the URL.
             case tree(String, names: [String])
-            /// Standard input.
             case standardInput
-            /// A form.
             case form([Field])
         }
 
@@ -78,12 +75,14 @@ extension PutPlan {
     ///
     /// As with rsync, a directory with a slash at its end stands for its entries.
     ///
-    /// - Throws: ``BadValue`` if the path does not name a file or directory.
-    static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
-        guard !file.utf8.contains(0), !file.isEmpty else { throw BadValue("a file name is empty, or contains a NUL") }
+    /// - Throws: ``SyntaxError`` if the path does not name a file or directory.
+    static func item(_ file: String, to url: HTTPURL, by method: String) throws(SyntaxError) -> Item {
+        guard !file.utf8.contains(0), !file.isEmpty else {
+            throw SyntaxError("a file name is empty, or contains a NUL")
+        }
         if Self.isDirectory(file) {
             guard url.isFolder, method != "POST" else {
-                throw BadValue(
+                throw SyntaxError(
                     "\"\(DisplayText.clean(file))\" is a directory; it needs PUT and a URL that ends in a slash"
                 )
             }
@@ -99,13 +98,13 @@ extension PutPlan {
     ///
     /// The directories of a relative path are kept; an absolute path is sent under its last name.
     ///
-    /// - Throws: ``BadValue`` if the path does not name a file, or leads out of the working directory.
-    static func item(listed file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
+    /// - Throws: ``SyntaxError`` if the path does not name a file, or leads out of the working directory.
+    static func item(listed file: String, to url: HTTPURL, by method: String) throws(SyntaxError) -> Item {
         let (_, name) = try FilePath.split(file, otherwise: "list the files in it, as 'find DIR -type f' does")
         if file.hasPrefix("/") { return try self.item(file, named: [name], to: url, by: method) }
         let names = file.split(separator: "/").map(String.init).filter { $0 != "." }
         guard !names.contains("..") else {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(file))\" has .., so its place below the URL is not known; list it from the "
                     + "directory that contains it, or as an absolute path"
             )
@@ -121,23 +120,23 @@ extension PutPlan {
     ///   - url: The URL.
     ///   - method: The method.
     /// - Returns: The upload.
-    /// - Throws: ``BadValue`` if the URL is too long.
+    /// - Throws: ``SyntaxError`` if the URL is too long.
     static func item(
         _ file: String,
         named names: [String],
         to url: HTTPURL,
         by method: String
-    ) throws(BadValue) -> Item {
+    ) throws(SyntaxError) -> Item {
         // A POST to a folder lets the server choose the name.
         guard url.isFolder, method != "POST", let name = names.last else {
             return Item(content: .file(file), url: url, name: file)
         }
-        do throws(HTTPURLError) {
+        do throws(SyntaxError) {
             var folder = url
             for name in names.dropLast() { folder = try folder.folder(name) }
             return Item(content: .file(file), url: try folder.entry(name), collection: folder, name: file)
         } catch {
-            throw BadValue(error.message)
+            throw SyntaxError(error.message)
         }
     }
 
@@ -150,11 +149,11 @@ extension PutPlan {
 extension PutCommand {
     /// Validates the arguments and combines them.
     ///
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
-    func plan() throws(BadValue) -> PutPlan {
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
+    func plan() throws(SyntaxError) -> PutPlan {
         let sending = self.sending
         guard let last = self.arguments.last else {
-            throw BadValue("no URL given; write martlet put FILE URL")
+            throw SyntaxError("no URL given; write martlet put FILE URL")
         }
         let url = try PutPlan.url(last, isAlone: self.arguments.count == 1)
         var plan = PutPlan(url: url)
@@ -183,13 +182,13 @@ extension PutCommand {
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)
         guard !plan.writesAnswers || plan.list == nil else {
-            throw BadValue("--answer is for files named on the command line, not for those of --input-file")
+            throw SyntaxError("--answer is for files named on the command line, not for those of --input-file")
         }
         guard !plan.writesAnswers || !plan.items.contains(where: { $0.isTree }) else {
-            throw BadValue("--answer is for files, not for directories; name the files")
+            throw SyntaxError("--answer is for files, not for directories; name the files")
         }
         guard !plan.writesAnswers || plan.run.display != .json else {
-            throw BadValue("--answer and --json both write to standard output; leave one out")
+            throw SyntaxError("--answer and --json both write to standard output; leave one out")
         }
         plan.run.options.fields = try self.requests.fields()
         plan.run.access = try self.requests.accessPlan(fields: plan.run.options.fields)

@@ -5,7 +5,6 @@ import ArgumentParser
 ///
 /// ArgumentParser's own would end each group's heading in "SUBCOMMANDS". Lines have at most 79 columns.
 enum RootHelp {
-    /// The text.
     static var text: String {
         var text = """
             \(MartletCommand.configuration.abstract)

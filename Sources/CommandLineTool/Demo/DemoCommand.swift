@@ -47,19 +47,19 @@ struct DemoCommand: ParsableCommand {
     }
 
     /// The validated options.
-    func plan() throws(BadValue) -> DemoPlan {
+    func plan() throws(SyntaxError) -> DemoPlan {
         var plan = DemoPlan()
         if let size = self.size { plan.size = size }
         if let rate = self.rate { plan.rate = rate }
         guard plan.size >= DemoPlan.smallestSize, plan.rate >= 64 << 10 else {
-            throw BadValue("--size must be at least 4M, and --rate at least 64K")
+            throw SyntaxError("--size must be at least 4M, and --rate at least 64K")
         }
-        guard self.parent != nil || self.program.isEmpty else { throw BadValue("the demo has no arguments") }
+        guard self.parent != nil || self.program.isEmpty else { throw SyntaxError("the demo has no arguments") }
         return plan
     }
 
     /// Parses the arguments of `martlet demo`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error.
+    /// - Throws: ``SyntaxError`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> DemoPlan { try Self.parse(arguments).plan() }
 }

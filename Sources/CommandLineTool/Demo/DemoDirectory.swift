@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import FileStorage
+import Files
 import Platform
 import TransferCore
 
 /// The temporary directory of a demo.
 struct DemoDirectory {
-    /// Its path.
     let path: String
 
     /// Creates a directory below `TMPDIR`, or `/tmp`.
     ///
-    /// - Throws: ``BadValue`` if it cannot be created.
-    init() throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if it cannot be created.
+    init() throws(SyntaxError) {
         let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         var template = Array((base + "/martlet-demo-XXXXXX").utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer in
             buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
         }
         guard let made else {
-            throw BadValue(
+            throw SyntaxError(
                 "cannot create a directory in '\(DisplayText.clean(base))': \(String(cString: strerror(errno))); "
                     + "set TMPDIR to a directory that can be written"
             )
@@ -29,12 +29,12 @@ struct DemoDirectory {
     /// Checks that the filesystem has enough free space.
     ///
     /// - Parameter count: The number of bytes needed.
-    /// - Throws: ``BadValue`` if less is free.
-    func requireSpace(_ count: Int64) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if less is free.
+    func requireSpace(_ count: Int64) throws(SyntaxError) {
         let directory = FileDescriptor(open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         guard directory.raw >= 0, let free = FreeSpace.bytes(directory), free < count else { return }
         let parent = self.path.prefix(upTo: self.path.lastIndex(of: "/") ?? self.path.endIndex)
-        throw BadValue(
+        throw SyntaxError(
             "the demo needs \(Quantity.bytes(count)) in '\(DisplayText.clean(String(parent)))', where "
                 + "\(Quantity.bytes(free)) are free; set TMPDIR to a directory with more space"
         )
@@ -45,14 +45,14 @@ struct DemoDirectory {
 
     /// Creates a directory in it.
     ///
-    /// - Throws: ``BadValue`` if it cannot be created.
-    func make(_ name: String) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if it cannot be created.
+    func make(_ name: String) throws(SyntaxError) {
         guard mkdir(self.path(name), 0o700) == 0 || errno == EEXIST else { throw self.failure("create", name) }
     }
 
     /// Writes a small file.
     ///
-    /// - Throws: ``BadValue`` if it cannot be written.
+    /// - Throws: ``SyntaxError`` if it cannot be written.
     func write(_ text: String, to name: String) throws {
         try self.write(name) { file in
             let number = Array(text.utf8).withUnsafeBytes { file.write($0, at: 0) }
@@ -67,7 +67,7 @@ struct DemoDirectory {
     ///   - size: The number of bytes.
     ///   - check: Called after each MiB; an error ends the writing.
     /// - Returns: The file's SHA-256 in hexadecimal digits.
-    /// - Throws: ``BadValue`` if the file cannot be written; what `check` throws.
+    /// - Throws: ``SyntaxError`` if the file cannot be written; what `check` throws.
     func writeRandom(_ name: String, size: Int64, check: () throws -> Void) throws -> String {
         let temporary = name + ".new"
         var digest = RunningDigest(.sha256)
@@ -134,8 +134,8 @@ struct DemoDirectory {
         guard number == 0 else { throw self.failure("write", name, number) }
     }
 
-    private func failure(_ verb: String, _ name: String, _ number: Int32 = errno) -> BadValue {
-        BadValue(
+    private func failure(_ verb: String, _ name: String, _ number: Int32 = errno) -> SyntaxError {
+        SyntaxError(
             "cannot \(verb) '\(DisplayText.clean(self.path(name)))': \(String(cString: strerror(number))); "
                 + "set TMPDIR to a directory with more space"
         )

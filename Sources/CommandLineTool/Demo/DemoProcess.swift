@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import Platform
 
@@ -27,7 +28,7 @@ final class DemoProcess {
     ///   - environment: Variables that replace those of this process.
     ///   - output: The destination of its standard output.
     ///   - errors: The destination of its standard error.
-    /// - Throws: ``BadValue`` if it cannot be started.
+    /// - Throws: ``SyntaxError`` if it cannot be started.
     init(
         _ executable: String,
         _ words: [String],
@@ -35,7 +36,7 @@ final class DemoProcess {
         environment: [String: String],
         output: Output,
         errors: Output
-    ) throws(BadValue) {
+    ) throws(SyntaxError) {
         var id: pid_t = 0
         let arguments = ParentLink.words(executable, words, in: directory)
         let status = SpawnCalls.withActions { actions, attributes in
@@ -65,7 +66,7 @@ final class DemoProcess {
         }
         guard status == 0 else {
             let reason = String(cString: strerror(status))
-            throw BadValue("cannot start '\(DisplayText.clean(executable))': \(reason); install martlet again")
+            throw SyntaxError("cannot start '\(DisplayText.clean(executable))': \(reason); install martlet again")
         }
         self.id = id
     }
@@ -117,11 +118,11 @@ enum ParentLink {
     ///   - words: The program's absolute path and its arguments.
     ///   - directory: The program's working directory.
     ///   - parent: The process identifier of the parent.
-    /// - Throws: ``BadValue`` if the program cannot be executed.
-    static func become(_ words: [String], in directory: String, of parent: Int32) throws(BadValue) -> Never {
-        guard let program = words.first else { throw BadValue("no program given") }
+    /// - Throws: ``SyntaxError`` if the program cannot be executed.
+    static func become(_ words: [String], in directory: String, of parent: Int32) throws(SyntaxError) -> Never {
+        guard let program = words.first else { throw SyntaxError("no program given") }
         guard chdir(directory) == 0 else {
-            throw BadValue("cannot enter '\(DisplayText.clean(directory))': \(String(cString: strerror(errno)))")
+            throw SyntaxError("cannot enter '\(DisplayText.clean(directory))': \(String(cString: strerror(errno)))")
         }
         #if os(Linux)
         typealias Control = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
@@ -131,7 +132,7 @@ enum ParentLink {
         // The parent may have ended before the setting was made.
         guard getppid() == parent else { exit(ExitStatus.interrupted) }
         CStrings.with(words) { _ = execv(program, $0) }
-        throw BadValue("cannot run '\(DisplayText.clean(program))': \(String(cString: strerror(errno)))")
+        throw SyntaxError("cannot run '\(DisplayText.clean(program))': \(String(cString: strerror(errno)))")
     }
 }
 

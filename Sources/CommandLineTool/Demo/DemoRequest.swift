@@ -3,7 +3,6 @@
 ///
 /// - Source: the Common Log Format of NCSA's and Apache's httpd.
 struct DemoRequest: Sendable, Equatable {
-    /// The path.
     var path: String
     /// The status of the response.
     var status: Int

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import Platform
 
@@ -17,11 +18,6 @@ struct DemoRun {
 
     /// The name of the server's access log.
     private static let accessLog = "access.log"
-
-    /// A step that is repeated, because the machine was too slow to observe what is judged.
-    private struct TooLate: Error {
-        var reason: String
-    }
 
     /// Runs the demo on the current thread.
     ///
@@ -50,7 +46,6 @@ struct DemoRun {
         return end.status
     }
 
-    /// The end of a demo.
     private struct End {
         var status: Int32
         /// The line for standard output.
@@ -113,11 +108,11 @@ struct DemoRun {
                 case .replacement: return try self.replace(attempt)
                 case .list: return try self.list(attempt)
                 }
-            } catch let error as TooLate {
-                self.stage.say("   \(error.reason): again, at half the rate")
+            } catch DemoStage.Interruption.tooLate(let reason) {
+                self.stage.say("   \(reason): again, at half the rate")
             }
         }
-        throw BadValue("this machine is too busy to show this step: \(DemoPlan.attempts) attempts failed")
+        throw SyntaxError("this machine is too busy to show this step: \(DemoPlan.attempts) attempts failed")
     }
 
     // MARK: A large file
@@ -141,7 +136,7 @@ struct DemoRun {
         }
         let end = try self.stage.kill(process, "martlet get")
         guard end == .signalled(SIGKILL), let received = directory.size(self.partial) else {
-            throw TooLate(reason: "the download ended before the kill")
+            throw DemoStage.Interruption.tooLate("the download ended before the kill")
         }
         self.stage.say("   kill -9, after \(Quantity.bytes(received)) of \(Quantity.bytes(self.plan.size))")
         return (command, received)
@@ -175,7 +170,7 @@ struct DemoRun {
         resumption.requests = try self.waitForRequests([DemoPlan.large], after: start) {
             $0.status == 206 || $0.bytes != nil
         }
-        if resumption.isUnmeasured { throw TooLate(reason: "the server could not measure the response") }
+        if resumption.isUnmeasured { throw DemoStage.Interruption.tooLate("the server could not measure the response") }
         return resumption.verdict
     }
 
@@ -218,7 +213,9 @@ struct DemoRun {
             throw self.failure("martlet daemon", daemon.end, "daemon.log")
         }
         let received = DemoPlan.names.map { self.received($0) ?? 0 }
-        guard received.contains(where: { $0 > 0 }) else { throw TooLate(reason: "the list ended before the kill") }
+        guard received.contains(where: { $0 > 0 }) else {
+            throw DemoStage.Interruption.tooLate("the list ended before the kill")
+        }
         let sum = Quantity.bytes(received.reduce(0, +))
         self.stage.say("   kill -9 of the daemon, after \(sum) of \(Quantity.bytes(self.plan.listSize))")
         let names = DemoPlan.names
@@ -311,12 +308,13 @@ struct DemoRun {
         }
     }
 
-    private func failure(_ name: String, _ end: ChildProcess.End?, _ log: String) -> BadValue {
+    private func failure(_ name: String, _ end: ChildProcess.End?, _ log: String) -> SyntaxError {
         Self.failure(name, end ?? .exited(127), log, self.stage)
     }
 
-    private static func failure(_ name: String, _ end: ChildProcess.End, _ log: String, _ stage: DemoStage) -> BadValue
+    private static func failure(_ name: String, _ end: ChildProcess.End, _ log: String, _ stage: DemoStage)
+        -> SyntaxError
     {
-        BadValue(DemoText.ended(name, end, reason: stage.reason(in: log), isProcMounted: DemoStage.isBootKnown))
+        SyntaxError(DemoText.ended(name, end, reason: stage.reason(in: log), isProcMounted: DemoStage.isBootKnown))
     }
 }

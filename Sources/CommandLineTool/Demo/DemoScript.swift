@@ -10,7 +10,6 @@ enum DemoScript {
         /// A daemon with a list is killed.
         case list
 
-        /// The heading.
         var heading: String {
             switch self {
             case .resumption: "1. A download is killed, and the same command is run again."

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import Platform
 import Synchronization
@@ -7,19 +8,18 @@ import Synchronization
 ///
 /// Used by the main thread only: the kernel ends the processes with the thread that started them.
 final class DemoStage {
-    /// The reason that a demo ends early.
+    /// The reason that a demo, or a step of it, ends early.
     enum Interruption: Error {
-        /// A signal.
         case signal
         /// Standard output cannot be written; the error number is 0 or `EPIPE` if its reader has closed or abandoned it.
         case brokenOutput(Int32)
-        /// The server ended.
         case serverEnded(ChildProcess.End)
         /// An observation did not come within its limit.
         case timeout(String, log: String?)
+        /// The step was over before it could be disturbed, or could not be measured: it is repeated.
+        case tooLate(String)
     }
 
-    /// The directory.
     let directory: DemoDirectory
     /// Whether the progress of the commands is drawn on the terminal.
     let isLive: Bool
@@ -43,7 +43,7 @@ final class DemoStage {
     ///
     /// - Parameter limit: The maximum time of each observation.
     /// - Precondition: No other thread is running.
-    /// - Throws: ``BadValue`` if something cannot be created, `ControlError` if the executable is not found.
+    /// - Throws: ``SyntaxError`` if something cannot be created, `ControlError` if the executable is not found.
     init(limit: Duration) throws {
         let signals = SignalWatcher()
         // The path itself, not the link in /proc, which has another meaning in another process.
@@ -112,8 +112,8 @@ final class DemoStage {
     ///   - log: The file for its output: all of it, or only its standard output if `isShown`.
     ///   - isShown: Whether its standard error is that of the demo, if that is a terminal.
     /// - Returns: The running process.
-    /// - Throws: ``BadValue`` if it cannot be started.
-    func start(_ words: [String], log: String, isShown: Bool = false) throws(BadValue) -> DemoProcess {
+    /// - Throws: ``SyntaxError`` if it cannot be started.
+    func start(_ words: [String], log: String, isShown: Bool = false) throws(SyntaxError) -> DemoProcess {
         let file = DemoProcess.Output.file(self.directory.path(log))
         let process = try DemoProcess(
             self.executable,

@@ -222,9 +222,7 @@ struct DemoReplacement: Sendable, Equatable {
 struct DemoListing: Sendable, Equatable {
     /// One file of the list.
     struct Entry: Sendable, Equatable {
-        /// Its name.
         var name: String
-        /// Its size.
         var size: Int64
         /// The number of bytes in its partial file when the daemon was killed; 0 if it was complete or not started.
         var received: Int64

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Daemon
-import FileStorage
+import Files
 import Platform
 import Synchronization
 import TransferCore
@@ -13,25 +13,24 @@ extension InputEntry {
     /// - Parameters:
     ///   - request: The request, with the options of the run.
     ///   - cookies: The cookie files that were read.
-    /// - Throws: ``BadValue`` with the name of the option.
-    func apply(to request: inout DownloadRequest, _ cookies: CookieFiles) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` with the name of the option.
+    func apply(to request: inout DownloadRequest, _ cookies: CookieFiles) throws(SyntaxError) {
         do throws(ControlError) {
             try self.options.apply(to: &request.options)
         } catch {
-            throw BadValue(error.description)
+            throw SyntaxError(error.description)
         }
         func has(_ name: String) -> Bool {
             request.fields.contains { $0.0.lowercased() == name }
                 || request.options.fields.contains { $0.0.lowercased() == name }
         }
         if self.options[.httpNoCache] == "true" {
-            if !has("cache-control") { request.fields.append(("Cache-Control", "no-cache")) }
-            if !has("pragma") { request.fields.append(("Pragma", "no-cache")) }
+            request.fields += HeaderLine.noCache(besides: request.fields + request.options.fields)
         }
         if let user = self.options[.httpUser], !user.isEmpty, !has("authorization") {
             let password = self.options[.httpPassword] ?? ""
             guard let value = BasicAuthentication.authorization(user: user, password: password) else {
-                throw BadValue("http-user contains a colon, or one of http-user and http-passwd a control character")
+                throw SyntaxError("http-user contains a colon, or one of http-user and http-passwd a control character")
             }
             request.fields.append(("Authorization", value))
         }
@@ -51,8 +50,8 @@ final class CookieFiles: Sendable {
 
     /// The value of the Cookie field for a URL, or `nil` if the file has no cookie for it.
     ///
-    /// - Throws: ``BadValue`` if the file cannot be read.
-    func field(for url: HTTPURL, in path: String) throws(BadValue) -> String? {
+    /// - Throws: ``SyntaxError`` if the file cannot be read.
+    func field(for url: HTTPURL, in path: String) throws(SyntaxError) -> String? {
         let now = Int64(time(nil))
         if let known = self.jars.withLock({ $0[path]?.field(for: url, now: now) ?? ($0[path] == nil ? nil : "") }) {
             return known.isEmpty ? nil : known
@@ -61,10 +60,10 @@ final class CookieFiles: Sendable {
         do throws(StorageError) {
             bytes = try AtomicFile.read(path, atMost: 16 << 20)
         } catch {
-            throw BadValue("the cookie file cannot be read: \(DisplayText.clean(error.message))")
+            throw SyntaxError("the cookie file cannot be read: \(DisplayText.clean(error.message))")
         }
         guard let bytes else {
-            throw BadValue("the cookie file '\(DisplayText.clean(path))' does not exist; check load-cookies")
+            throw SyntaxError("the cookie file '\(DisplayText.clean(path))' does not exist; check load-cookies")
         }
         var problems: [CookieFileProblem] = []
         var jar = CookieJar(netscape: bytes, now: now, problems: &problems)

@@ -12,7 +12,6 @@ struct InputEntry: Equatable {
     var name: String?
     /// The destination directory.
     var directory: String?
-    /// The expected digests.
     var expected: [ExpectedDigest] = []
     /// The header fields for this entry only.
     var fields: [HeaderLine] = []

@@ -97,7 +97,7 @@ struct InputFileParser {
         let ended = self.finish()
         var entry = InputEntry(line: self.line)
         if self.reader.skipsMirrors { return self.mirrors(text, entry, ended) }
-        do throws(HTTPURLError) {
+        do throws(SyntaxError) {
             // Most lines have a single URL; `HTTPURL` removes the blanks around it.
             if !(text.utf8.withContiguousStorageIfAvailable { $0.contains(0x09) } ?? text.utf8.contains(0x09)) {
                 entry.urls.append(try HTTPURL(text))
@@ -147,11 +147,11 @@ struct InputFileParser {
     /// Sets an option of the entry.
     ///
     /// - Returns: Whether it has been set, or changes nothing; false if it is ignored.
-    private mutating func set(_ name: String, _ value: String) throws(BadValue) -> Bool {
+    private mutating func set(_ name: String, _ value: String) throws(SyntaxError) -> Bool {
         switch name {
         case "out": self.entry?.name = try FilePath.inside(value)
         case "dir":
-            guard !value.isEmpty else { throw BadValue("dir= is empty; write dir=PATH") }
+            guard !value.isEmpty else { throw SyntaxError("dir= is empty; write dir=PATH") }
             self.entry?.directory = value
         case "checksum": self.entry?.expected.append(try OptionSpec.checksum.syntax.parsed(value))
         case "header": self.entry?.fields.append(try OptionSpec.header.syntax.parsed(value))
@@ -167,10 +167,10 @@ struct InputFileParser {
     }
 
     /// Keeps one of the other options that the daemon has, if the reader has a use for it.
-    private mutating func keep(_ name: String, _ value: String) throws(BadValue) -> Bool {
+    private mutating func keep(_ name: String, _ value: String) throws(SyntaxError) -> Bool {
         guard let option = OptionName(rawValue: name) else {
             if let remedy = Aria2OptionTable.remedy(for: name) {
-                guard value == "false" || value.isEmpty else { throw BadValue("it is not supported; \(remedy)") }
+                guard value == "false" || value.isEmpty else { throw SyntaxError("it is not supported; \(remedy)") }
                 return true
             }
             return Aria2OptionTable.isWithoutEffect(name)
@@ -180,15 +180,15 @@ struct InputFileParser {
         case .ignored(let reason):
             self.remark = reason
             return false
-        case .refused(let remedy): throw BadValue("it is not supported for one file; \(remedy)")
+        case .refused(let remedy): throw SyntaxError("it is not supported for one file; \(remedy)")
         case .honoured: break
         }
         guard !value.isEmpty else { return true }
-        do throws(OptionProblem) {
+        do throws(SyntaxError) {
             self.entry?.options[option] = try OptionRule.of(option).value(value)
         } catch {
-            guard option.isSecret else { throw BadValue(error, of: String(value.prefix(64))) }
-            throw BadValue("the value \(error.complaint)" + (error.wanted.map { "; write \($0)" } ?? ""))
+            guard option.isSecret else { throw SyntaxError(error, of: String(value.prefix(64))) }
+            throw SyntaxError("the value \(error.message)" + (error.remedy.map { "; write \($0)" } ?? ""))
         }
         return true
     }

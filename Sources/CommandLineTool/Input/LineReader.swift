@@ -38,8 +38,8 @@ struct LineReader: ~Copyable {
 
     /// Returns the next line, or `nil` at the end.
     ///
-    /// - Throws: ``BadValue`` with the system's reason if reading fails.
-    mutating func next() throws(BadValue) -> Line? {
+    /// - Throws: ``SyntaxError`` with the system's reason if reading fails.
+    mutating func next() throws(SyntaxError) -> Line? {
         var passedOver = false
         var searched = self.start
         while true {
@@ -71,7 +71,7 @@ struct LineReader: ~Copyable {
         }
     }
 
-    private mutating func fill() throws(BadValue) {
+    private mutating func fill() throws(SyntaxError) {
         let count = self.buffer.withUnsafeMutableBytes { bytes in
             let room = bytes.part(self.end..<bytes.count)
             while true {
@@ -82,7 +82,7 @@ struct LineReader: ~Copyable {
                 if errno == EAGAIN { poll(&ready, 1, -1) }
             }
         }
-        guard count >= 0 else { throw BadValue("reading failed: \(String(cString: strerror(errno)))") }
+        guard count >= 0 else { throw SyntaxError("reading failed: \(String(cString: strerror(errno)))") }
         self.end += count
         self.atEnd = count == 0
     }

@@ -15,7 +15,7 @@ struct MirrorURLs: Equatable {
                 self.problems.append("Unrecognized URI or unsupported protocol: \(DisplayText.clean(text)) (\(word))")
                 continue
             }
-            do throws(HTTPURLError) {
+            do throws(SyntaxError) {
                 self.urls.append(try Self.url(text))
             } catch {
                 let shown = DisplayText.clean(text)
@@ -24,8 +24,8 @@ struct MirrorURLs: Equatable {
         }
     }
 
-    private static func url(_ text: String) throws(HTTPURLError) -> HTTPURL {
-        do throws(HTTPURLError) { return try HTTPURL(text) } catch {
+    private static func url(_ text: String) throws(SyntaxError) -> HTTPURL {
+        do throws(SyntaxError) { return try HTTPURL(text) } catch {
             guard let url = try? HTTPURL(Self.encoded(text)) else { throw error }
             return url
         }

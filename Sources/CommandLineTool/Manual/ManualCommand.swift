@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
-import FileStorage
+import TransferEngine
+import Files
 import TransferCore
 
 /// `martlet generate-manual`: prints or writes manual pages.
@@ -20,14 +21,9 @@ struct ManualCommand: ParsableCommand {
     )
     var command: String?
 
-    @Option(
-        help: ArgumentHelp("Write all pages into this directory; it is created if it is missing.", valueName: "dir"),
-        completion: .directory
-    )
-    var directory: String?
+    @Option(.manualDirectory) var directory: String?
 
-    @Flag(help: "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
-    var spellings = false
+    @Flag(.printsSpellings) var spellings = false
 
     func validate() throws {
         guard !self.spellings || self.command == nil && self.directory == nil else {

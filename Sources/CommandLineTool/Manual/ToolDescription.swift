@@ -4,7 +4,6 @@ struct ToolDescription: Decodable {
     /// The root command.
     var command: Command
 
-    /// A command.
     struct Command: Decodable {
         var commandName: String
         var abstract: String?

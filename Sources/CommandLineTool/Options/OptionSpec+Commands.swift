@@ -24,7 +24,17 @@ extension OptionSpec<Bool> {
 
     static var upload: Self { Self("upload", .flag, "Upload files: the arguments are files followed by the URL.") }
 
+    static var printsSpellings: Self {
+        Self("spellings", .flag, "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
+    }
+
     static var noStart: Self { Self("no-start", .flag, "Do not start a daemon if none is running.") }
+}
+
+extension OptionSpec<String> {
+    static var manualDirectory: Self {
+        Self("directory", .directory, "Write all pages into this directory; it is created if it is missing.")
+    }
 }
 
 extension OptionSpec<Int> {
@@ -56,9 +66,9 @@ extension OptionSpec<GID> {
 
 extension OptionSyntax<GID> {
     static var id: Self {
-        Self("id") { text throws(OptionProblem) in
+        Self("id") { text throws(SyntaxError) in
             guard let id = GID(text) else {
-                throw OptionProblem("is not an id", write: "16 hexadecimal digits, not all 0")
+                throw SyntaxError.option("is not an id", write: "16 hexadecimal digits, not all 0")
             }
             return id
         }

@@ -115,9 +115,9 @@ extension OptionSpec<Bool> {
 
 extension OptionSyntax<ColumnName> {
     static var column: Self {
-        Self("meaning=name") { text throws(OptionProblem) in
+        Self("meaning=name") { text throws(SyntaxError) in
             guard let sign = text.firstIndex(of: "="), case let name = text[text.index(after: sign)...], !name.isEmpty
-            else { throw OptionProblem("needs a meaning and a column", write: "it as in key=ID") }
+            else { throw SyntaxError.option("needs a meaning and a column", write: "it as in key=ID") }
             let roles = OptionSyntax<TableColumns.Role>.choice("meaning", TableColumns.Role.allCases)
             return ColumnName(role: try roles.value(String(text[..<sign])), column: String(name))
         } write: {

@@ -66,23 +66,27 @@ extension Flag where Value == Bool {
     }
 }
 
-extension OptionSyntax {
-    /// Parses a value given by the user.
-    ///
-    /// - Throws: ``BadValue`` with the text, the problem and what to write.
-    func parsed(_ text: String) throws(BadValue) -> Value {
-        do throws(OptionProblem) { return try self.value(text) } catch { throw BadValue(error, of: text) }
+extension Flag where Value == Bool? {
+    /// A flag that may be absent, and has a negation.
+    init(_ spec: OptionSpec<Bool>) {
+        self.init(name: spec.names, inversion: .prefixedNo, help: spec.help)
     }
 }
 
-extension BadValue {
+extension OptionSyntax {
+    /// Parses a value given by the user.
+    ///
+    /// - Throws: ``SyntaxError`` with the text, the problem and what to write.
+    func parsed(_ text: String) throws(SyntaxError) -> Value {
+        do throws(SyntaxError) { return try self.value(text) } catch { throw SyntaxError(error, of: text) }
+    }
+}
+
+extension SyntaxError {
     /// Describes why a text is not a value.
-    init(_ problem: OptionProblem, of text: String) {
-        let complaint = DisplayText.clean(problem.complaint)
-        guard !problem.isWhole else {
-            self.init(complaint)
-            return
-        }
-        self.init("\"\(DisplayText.clean(text))\" \(complaint)\(problem.wanted.map { "; write \($0)" } ?? "")")
+    init(_ problem: SyntaxError, of text: String) {
+        let message = DisplayText.clean(problem.message)
+        let remedy = problem.remedy.map { "; write \($0)" } ?? ""
+        self.init(problem.code == .optionValue ? "\"\(DisplayText.clean(text))\" \(message)\(remedy)" : message)
     }
 }

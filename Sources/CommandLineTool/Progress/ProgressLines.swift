@@ -6,7 +6,6 @@ struct ProgressLines {
     /// The time between two lines, in seconds.
     static let interval = 10.0
 
-    /// The amounts of a line.
     struct Amounts: Equatable {
         /// The number of files that are complete.
         var done = 0

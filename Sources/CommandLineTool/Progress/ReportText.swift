@@ -11,7 +11,6 @@ struct ReportText {
     var quiet = false
     /// Whether the first word is coloured.
     var colour = false
-    /// The algorithm of reported digests.
     var algorithm: DigestAlgorithm?
     /// Whether text is reduced to ASCII.
     var asciiOnly = false

@@ -9,7 +9,6 @@ import TransferEngine
 struct RunModel: Sendable {
     /// A file that is being transferred.
     struct Row: Sendable, Equatable {
-        /// The transfer.
         var id: TransferID
         /// The file's name, cleaned for display.
         var name: String
@@ -32,7 +31,6 @@ struct RunModel: Sendable {
         /// The reason for waiting, or `nil`.
         var waiting: String?
 
-        /// The number of bytes received in this run.
         var received: Int64 { self.resumedFrom.map { max(0, self.bytes - max(0, $0)) } ?? 0 }
     }
 
@@ -63,7 +61,6 @@ struct RunModel: Sendable {
     private(set) var cancelled = 0
     /// The first failures.
     private(set) var failures: [Failure] = []
-    /// The exit status of the failures.
     private(set) var failureStatus = ExitOrder()
     /// The content bytes of files that ended.
     private var endedBytes: Int64 = 0

@@ -17,7 +17,7 @@ struct AddAccess {
 
     /// Reads the files of a plan, and asks for a missing password.
     ///
-    /// - Throws: ``BadValue`` if a file cannot be used, or if a password is missing; `CancellationError` if the user
+    /// - Throws: ``SyntaxError`` if a file cannot be used, or if a password is missing; `CancellationError` if the user
     ///   interrupted the question.
     init(_ plan: AccessPlan, ask: (String) -> PasswordPrompt.Answer? = PasswordPrompt.ask) throws {
         if let path = plan.netrcPath {
@@ -28,10 +28,10 @@ struct AddAccess {
             self.netrc = nil
         }
         self.login = try plan.login.map { try RunAccess.complete($0, ask) }
-        self.bearer = try plan.bearerFile.map { (path) throws(BadValue) in try PrivateText.token(path) }
+        self.bearer = try plan.bearerFile.map { (path) throws(SyntaxError) in try PrivateText.token(path) }
         self.cookieFile = plan.loadCookies.map { PosixPath.absolute($0) }
         if let path = self.cookieFile, let problem = PosixPath.problem(reading: path) {
-            throw BadValue("--load-cookies: \(DisplayText.clean(path)) \(problem)")
+            throw SyntaxError("--load-cookies: \(DisplayText.clean(path)) \(problem)")
         }
     }
 
@@ -40,8 +40,8 @@ struct AddAccess {
     /// The daemon sends a password to the hosts of all URLs of a transfer, so that it gets one only if all have the same
     /// origin.
     ///
-    /// - Throws: ``BadValue`` if a password was given for a transfer with several origins.
-    func apply(to transfer: inout NewTransfer) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if a password was given for a transfer with several origins.
+    func apply(to transfer: inout NewTransfer) throws(SyntaxError) {
         if let path = self.cookieFile { transfer.options[.loadCookies] = path }
         if let token = self.bearer { transfer.options[all: .header].append("Authorization: Bearer \(token)") }
         guard self.login != nil || self.netrc != nil else { return }
@@ -50,7 +50,9 @@ struct AddAccess {
         let isSame = urls.allSatisfy { $0.origin == first.origin }
         if let login = self.login {
             guard isSame else {
-                throw BadValue("--user is for one host, but the mirrors are on others; write it into the URL instead")
+                throw SyntaxError(
+                    "--user is for one host, but the mirrors are on others; write it into the URL instead"
+                )
             }
             transfer.options[.httpUser] = login.name
             transfer.options[.httpPassword] = login.password

@@ -17,16 +17,16 @@ extension AddPlan {
 
     /// Creates the upload of an item.
     ///
-    /// - Throws: ``BadValue`` if a file cannot be read; the daemon would detect that only later.
-    func upload(_ item: PutPlan.Item, _ sending: Sending) throws(BadValue) -> NewTransfer {
+    /// - Throws: ``SyntaxError`` if a file cannot be read; the daemon would detect that only later.
+    func upload(_ item: PutPlan.Item, _ sending: Sending) throws(SyntaxError) -> NewTransfer {
         var source = sending.source
         switch item.content {
         case .tree(let path, _):
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(path))\" is a directory; list its files with --input-file, or use martlet put"
             )
         case .standardInput:
-            throw BadValue("the daemon cannot read this command's standard input; name a file, or use martlet put")
+            throw SyntaxError("the daemon cannot read this command's standard input; name a file, or use martlet put")
         case .file(let path): source.parts = [.file(PosixPath.absolute(path))]
         case .form(let fields):
             let form = PutPlan.form(fields)
@@ -40,7 +40,7 @@ extension AddPlan {
         }
         for path in source.files {
             guard let problem = PosixPath.problem(reading: path) else { continue }
-            throw BadValue("\(DisplayText.clean(path)) \(problem)")
+            throw SyntaxError("\(DisplayText.clean(path)) \(problem)")
         }
         source.collection = item.collection?.text
         var transfer = NewTransfer(id: GID.random(), urls: [item.url.text], options: self.options)
@@ -50,7 +50,7 @@ extension AddPlan {
     }
 
     /// Creates the upload of a line of an input file.
-    func upload(listed name: String, _ sending: Sending) throws(BadValue) -> NewTransfer {
+    func upload(listed name: String, _ sending: Sending) throws(SyntaxError) -> NewTransfer {
         try self.upload(try PutPlan.item(listed: name, to: sending.url, by: sending.method), sending)
     }
 }
@@ -58,8 +58,8 @@ extension AddPlan {
 extension AddCommand {
     /// Adds uploads to a plan: the arguments are files, followed by the URL.
     ///
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
-    func fillUploads(_ plan: inout AddPlan) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
+    func fillUploads(_ plan: inout AddPlan) throws(SyntaxError) {
         for (isGiven, option) in [
             (self.files.output != nil, "--output"), (self.files.directory != nil, "--directory"),
             (self.files.ifExists != nil, "--if-exists"), (self.files.timestamping, "--timestamping"),
@@ -67,14 +67,14 @@ extension AddCommand {
             (self.files.checksum != nil, "--checksum"),
             (self.fetching.connections != nil, "--connections"), (!self.fetching.mirror.isEmpty, "--mirror"),
         ] where isGiven {
-            throw BadValue("\(option) is for downloads; leave it out, or leave out --upload")
+            throw SyntaxError("\(option) is for downloads; leave it out, or leave out --upload")
         }
         guard let last = self.urls.last else {
-            throw BadValue("no URL given; write martlet add --upload FILE URL")
+            throw SyntaxError("no URL given; write martlet add --upload FILE URL")
         }
         let uploading = self.uploading
         guard self.urls.count > 1 || !uploading.content.form.isEmpty || self.files.inputFile != nil else {
-            throw BadValue("no file given; write martlet add --upload FILE URL")
+            throw SyntaxError("no file given; write martlet add --upload FILE URL")
         }
         let url = try PutPlan.url(last, isAlone: self.urls.count == 1)
         let method = try PutPlan.method(uploading.content.method, isForm: !uploading.content.form.isEmpty)
@@ -97,7 +97,7 @@ extension AddCommand {
             by: method
         )
         guard self.queue.id == nil || (items.count == 1 && self.files.inputFile == nil) else {
-            throw BadValue("--id is for one upload; for several uploads, use the printed ids")
+            throw SyntaxError("--id is for one upload; for several uploads, use the printed ids")
         }
         for item in items { plan.transfers.append(try plan.upload(item, sending)) }
         if let id = self.queue.id { plan.transfers[0].id = id }

@@ -54,27 +54,13 @@ struct AddPlan {
     }
 }
 
-extension TransferOptions {
-    /// Sets an option of the table, if there is a value; one that may have several gets one more.
-    ///
-    /// - Precondition: The daemon has the option.
-    mutating func set<Value>(_ spec: OptionSpec<Value>, _ value: Value?) {
-        guard let value, let stored = spec.stored, let name = OptionName(rawValue: stored.name) else { return }
-        if name.hasSeveral {
-            self[all: name].append(stored.text(value))
-        } else {
-            self[name] = stored.text(value)
-        }
-    }
-}
-
 extension AddCommand {
     /// Validates the arguments, combines them, and makes paths absolute.
     ///
-    /// - Throws: ``BadValue`` with the problem and how to fix it.
-    func plan() throws(BadValue) -> AddPlan {
+    /// - Throws: ``SyntaxError`` with the problem and how to fix it.
+    func plan() throws(SyntaxError) -> AddPlan {
         if !self.uploading.upload, let option = self.uploading.firstGiven {
-            throw BadValue("\(option) is for uploads; add --upload, or leave it out")
+            throw SyntaxError("\(option) is for uploads; add --upload, or leave it out")
         }
         var plan = AddPlan(options: try self.sharedOptions())
         try self.fetching.fillLogin(of: &plan.access, fields: self.fetching.header.map { ($0.name, $0.value) })
@@ -89,12 +75,14 @@ extension AddCommand {
         }
         if let file = self.files.inputFile {
             guard self.urls.isEmpty else {
-                throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")
+                throw SyntaxError("--input-file and URLs cannot be used together; put the URLs into the file")
             }
-            guard !file.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            guard !file.isEmpty else {
+                throw SyntaxError("--input-file is empty; name a file, or - for standard input")
+            }
             plan.inputFile = file
         } else if self.urls.isEmpty {
-            throw BadValue("no URL given; write martlet add URL, or martlet add --input-file FILE")
+            throw SyntaxError("no URL given; write martlet add URL, or martlet add --input-file FILE")
         }
         let isSingle = self.urls.count == 1
         for (isGiven, option, way) in [
@@ -103,7 +91,7 @@ extension AddCommand {
             (!self.fetching.mirror.isEmpty, "--mirror", "several URLs on a line of an input file"),
             (self.queue.id != nil, "--id", "the printed ids"),
         ] where isGiven && !isSingle {
-            throw BadValue("\(option) is for one URL; for several URLs, use \(way)")
+            throw SyntaxError("\(option) is for one URL; for several URLs, use \(way)")
         }
         for url in self.urls {
             var transfer = NewTransfer(id: GID.random(), urls: [try Self.url(url)], options: plan.options)
@@ -114,13 +102,15 @@ extension AddCommand {
         return plan
     }
 
-    private func fillSingle(_ transfer: inout NewTransfer) throws(BadValue) {
+    private func fillSingle(_ transfer: inout NewTransfer) throws(SyntaxError) {
         if let id = self.queue.id { transfer.id = id }
         for mirror in self.fetching.mirror { transfer.urls.append(try Self.url(mirror)) }
         if let digest = self.files.checksum { transfer.options.set(.checksum, digest) }
         guard let output = self.files.output else { return }
         guard output != "-" else {
-            throw BadValue("the daemon cannot write to this command's standard output; name a file, or use martlet get")
+            throw SyntaxError(
+                "the daemon cannot write to this command's standard output; name a file, or use martlet get"
+            )
         }
         let (directory, name) = try FilePath.split(output)
         transfer.options.set(name: name)
@@ -129,17 +119,17 @@ extension AddCommand {
         }
     }
 
-    private func sharedOptions() throws(BadValue) -> TransferOptions {
+    private func sharedOptions() throws(SyntaxError) -> TransferOptions {
         var options = TransferOptions()
         if let directory = self.files.directory {
-            guard !directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
+            guard !directory.isEmpty else { throw SyntaxError("--directory is empty; name a directory") }
             options.set(.directory, PosixPath.absolute(directory))
         }
         guard !self.files.timestamping || self.files.ifExists == nil else {
-            throw BadValue("--timestamping and --if-exists cannot be used together; leave one out")
+            throw SyntaxError("--timestamping and --if-exists cannot be used together; leave one out")
         }
         if let proxy = self.fetching.proxy {
-            do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw BadValue(error.message) }
+            do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw SyntaxError(error.message) }
         }
         options.set(.ifExists, self.files.timestamping ? .update : self.files.ifExists)
         options.set(.ifRunning, self.files.ifRunning)
@@ -167,7 +157,7 @@ extension AddCommand {
         return options
     }
 
-    private static func url(_ text: String) throws(BadValue) -> String {
+    private static func url(_ text: String) throws(SyntaxError) -> String {
         try BareHost.url(text).text
     }
 }

@@ -43,7 +43,7 @@ struct AddRun {
         let shown = isStandardInput ? "standard input" : path
         let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw BadValue("\(shown) cannot be opened: \(String(cString: strerror(errno))); check --input-file")
+            throw SyntaxError("\(shown) cannot be opened: \(String(cString: strerror(errno))); check --input-file")
         }
         var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
         if let sending = self.plan.sending { return try await self.addUploads(&reader, shown, sending) }
@@ -64,8 +64,8 @@ struct AddRun {
             number += 1
             if case .text(let bytes) = line, bytes.isEmpty { continue }
             let upload: NewTransfer
-            do throws(BadValue) {
-                guard case .text(let bytes) = line else { throw BadValue("the line is too long") }
+            do throws(SyntaxError) {
+                guard case .text(let bytes) = line else { throw SyntaxError("the line is too long") }
                 upload = try self.plan.upload(listed: String(decoding: bytes, as: UTF8.self), sending)
             } catch {
                 self.faults += 1

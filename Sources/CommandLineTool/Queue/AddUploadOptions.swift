@@ -4,7 +4,6 @@ import TransferCore
 import TransferEngine
 
 extension AddCommand {
-    /// Options for uploads.
     struct Uploading: ParsableArguments {
         @Flag(.upload) var upload = false
         @OptionGroup var content: ContentOptions

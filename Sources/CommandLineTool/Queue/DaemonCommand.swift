@@ -4,6 +4,7 @@ import Control
 import Daemon
 import Logging
 import TransferCore
+import TransferEngine
 
 /// `martlet daemon`, and `martletd`: runs the daemon.
 struct DaemonCommand: QueueCommand {
@@ -23,8 +24,7 @@ struct DaemonCommand: QueueCommand {
 
     @OptionGroup var daemon: DaemonOptions
 
-    @Flag(help: "Run in the background; return when the daemon responds.")
-    var detach = false
+    @Flag(.detach) var detach = false
 
     @Flag(help: ArgumentHelp("Started by a client: standard error is the log file.", visibility: .hidden))
     var detached = false
@@ -41,27 +41,19 @@ struct DaemonCommand: QueueCommand {
     @OptionGroup(title: "Commands run on events")
     var hooks: HookOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "Minimum level of logged messages: trace, debug, info, notice, warning, error or critical. (default: info)",
-            valueName: "level"
-        ),
-        completion: .list(Logger.Level.allCases.map(\.rawValue)),
-        transform: { try OptionSyntax.choice("", Logger.Level.allCases).parsed($0) }
-    )
-    var logLevel: Logger.Level?
+    @Option(.logLevel) var logLevel: Logger.Level?
 
     @OptionGroup(title: "Remembered options")
     var remembering: RememberingOptions
 
     func execute(_ console: Console) async throws -> Int32 {
         guard self.remote.secretOptions <= 1 else {
-            throw BadValue("give the token with only one of --rpc-secret-file, --rpc-secret or --rpc-secret-fd")
+            throw SyntaxError("give the token with only one of --rpc-secret-file, --rpc-secret or --rpc-secret-fd")
         }
         let state = try StateDirectory(self.daemon.stateDir)
         if self.remembering.isGiven {
             guard !self.hasOptions, !self.detach, self.remembering.showOptions != self.remembering.forgetOptions else {
-                throw BadValue(
+                throw SyntaxError(
                     "--show-options and --forget-options start no daemon; give one of them, and only --state-dir"
                 )
             }
@@ -117,7 +109,7 @@ struct DaemonCommand: QueueCommand {
             return settings
         } catch let error as ControlError {
             throw RememberedOptions.unusable(state, error.code, error.description)
-        } catch let error as BadValue {
+        } catch let error as SyntaxError {
             throw RememberedOptions.unusable(state, .badParameter, error.description)
         } catch {
             throw RememberedOptions.unusable(state, .badParameter, Self.message(for: error))
@@ -126,16 +118,16 @@ struct DaemonCommand: QueueCommand {
 
     /// Checks the origins of --rpc-allow-origin.
     ///
-    /// - Throws: ``BadValue`` for one that matches no origin, and for `*` with notifications that need no token.
-    private func checkOrigins() throws(BadValue) {
+    /// - Throws: ``SyntaxError`` for one that matches no origin, and for `*` with notifications that need no token.
+    private func checkOrigins() throws(SyntaxError) {
         for origin in self.remote.rpcAllowOrigin where origin != "*" && !RequestPolicy.isOriginPattern(origin) {
-            throw BadValue(
+            throw SyntaxError(
                 "--rpc-allow-origin: \"\(DisplayText.clean(origin))\" is not an origin; write SCHEME://HOST or "
                     + "SCHEME://HOST:PORT, such as https://app.example, or * for all"
             )
         }
         guard self.remote.insecureNotifications, self.remote.rpcAllowOrigin.contains("*") else { return }
-        throw BadValue(
+        throw SyntaxError(
             "--rpc-allow-origin '*' and --insecure-notifications cannot be used together: every web page could read the "
                 + "notifications; name the origins"
         )
@@ -156,17 +148,17 @@ struct DaemonCommand: QueueCommand {
         settings.allowedHosts = self.remote.rpcAllowHost
         settings.allowsOpenNotifications = self.remote.insecureNotifications
         if self.remote.denyPrivateAddresses { settings.deniedAddresses = .private }
-        do throws(BadValue) {
+        do throws(SyntaxError) {
             settings.allowedAddresses = try self.remote.allowedAddresses()
         } catch {
             throw ControlError(.badParameter, error.description)
         }
-        settings.options[.maxConcurrentDownloads] = self.queue.maxConcurrentDownloads.map { "\($0)" }
-        settings.options[.maxDownloadResult] = self.queue.maxDownloadResult.map { "\($0)" }
-        settings.options[.notify] = self.queue.notify
-        settings.options[.outageTimeout] = self.queue.outageTimeout
-        settings.options[.saveSession] = self.directories.saveSession.map(PosixPath.absolute)
-        settings.options[.saveSessionInterval] = self.directories.saveSessionInterval.map { "\($0)" }
+        settings.options.set(.maxConcurrentDownloads, self.queue.maxConcurrentDownloads)
+        settings.options.set(.maxDownloadResult, self.queue.maxDownloadResult)
+        settings.options.set(.notify, self.queue.notify)
+        settings.options.set(.outageTimeout, self.queue.outageTimeout)
+        settings.options.set(.saveSession, self.directories.saveSession.map(PosixPath.absolute))
+        settings.options.set(.saveSessionInterval, self.directories.saveSessionInterval)
         settings.hooks = self.hooks.commands
         if let level = self.logLevel { settings.logLevel = level }
         settings.isDetached = self.detached
@@ -176,11 +168,7 @@ struct DaemonCommand: QueueCommand {
     /// The arguments for a daemon in another process and directory, and for later starts, without the state directory
     /// and the token.
     var arguments: [String] {
-        // Joined by `=`, so that a value with a leading dash is not parsed as an option.
-        let words = self.directories.words + self.remote.words + self.queue.words + self.hooks.words
-        return words.map { "--\($0.name)=\($0.value)" }
-            + (self.logLevel.map { ["--log-level=\($0.rawValue)"] } ?? [])
-            + (self.remote.insecureNotifications ? ["--insecure-notifications"] : [])
-            + (self.remote.denyPrivateAddresses ? ["--deny-private-addresses"] : [])
+        self.directories.arguments + self.remote.arguments + self.queue.arguments + self.hooks.arguments
+            + OptionSpec.logLevel.arguments(self.logLevel)
     }
 }

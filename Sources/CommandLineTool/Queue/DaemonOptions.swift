@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// Options to select a daemon.
 struct DaemonOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "State directory of the daemon. (default: $MARTLET_STATE_DIR, or martlet in the user's state directory)",
-            valueName: "dir"
-        ),
-        completion: .directory
-    )
-    var stateDir: String?
+    @Option(.stateDir) var stateDir: String?
 
     /// Creates a client of the daemon; does not connect yet.
     ///
@@ -28,25 +22,23 @@ struct SelectionOptions: ParsableArguments {
     )
     var ids: [String] = []
 
-    @Flag(help: "Select all transfers to which the command applies.")
-    var all = false
+    @Flag(.all) var all = false
 
-    @Option(help: ArgumentHelp("With --all: only the transfers of this background session.", valueName: "name"))
-    var session: String?
+    @Option(.session) var session: String?
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     /// The selection.
     ///
-    /// - Throws: ``BadValue`` if nothing is selected or the options cannot be used together.
-    func selection() throws(BadValue) -> ControlSelection {
+    /// - Throws: ``SyntaxError`` if nothing is selected or the options cannot be used together.
+    func selection() throws(SyntaxError) -> ControlSelection {
         guard self.all else {
-            guard !self.ids.isEmpty else { throw BadValue("no id given; write one (see martlet list), or --all") }
-            guard self.session == nil else { throw BadValue("--session requires --all; add --all") }
+            guard !self.ids.isEmpty else { throw SyntaxError("no id given; write one (see martlet list), or --all") }
+            guard self.session == nil else { throw SyntaxError("--session requires --all; add --all") }
             return .ids(self.ids)
         }
-        guard self.ids.isEmpty else { throw BadValue("ids and --all cannot be used together; leave one out") }
+        guard self.ids.isEmpty else { throw SyntaxError("ids and --all cannot be used together; leave one out") }
         return .all(session: self.session)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// `martlet limit`: shows or sets the queue's limits.
@@ -20,45 +21,17 @@ struct LimitCommand: QueueCommand {
     )
     var ids: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Maximum bytes per second.", valueName: "size"),
-        transform: { try OptionSyntax.size.parsed($0) }
-    )
-    var rate: Int64?
+    @Option(.queueRate) var rate: Int64?
 
-    @Option(
-        help: ArgumentHelp("Maximum concurrent transfers.", valueName: "number"),
-        transform: { try OptionSyntax.number(1...10000).parsed($0) }
-    )
-    var downloads: Int?
+    @Option(.downloads) var downloads: Int?
 
-    @Option(help: ArgumentHelp("Maximum connections to a host, as HOST=NUMBER; may be repeated.", valueName: "limit"))
-    var host: [String] = []
+    @Option(.hostLimit) var host: [String] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Hours when transfers run, as HH:MM-HH:MM in local time, or 'none' for always.",
-            valueName: "hours"
-        )
-    )
-    var schedule: String?
+    @Option(.schedule) var schedule: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "With --schedule: days on which the hours start, such as mon-fri or sat,sun. (default: every day)",
-            valueName: "days"
-        )
-    )
-    var days: String?
+    @Option(.days) var days: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Desktop notifications: finished, failed and done, separated by commas, or none.",
-            valueName: "events"
-        ),
-        completion: .list(TransferNotification.allCases.map(\.word)),
-        transform: { try NotificationWords.parse($0) }
-    )
+    @Option(.notify.described("Desktop notifications: finished, failed and done, separated by commas, or none."))
     var notify: String?
 
     @OptionGroup(title: "Daemon")
@@ -70,18 +43,16 @@ struct LimitCommand: QueueCommand {
         let client = try self.daemon.client()
         guard self.ids.isEmpty else {
             guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil, self.notify == nil else {
-                throw BadValue("only --rate applies to single transfers; write martlet limit ID --rate SIZE")
+                throw SyntaxError("only --rate applies to single transfers; write martlet limit ID --rate SIZE")
             }
             for id in self.ids { try await Self.limit(id, rate: rate, client) }
             return ExitStatus.success
         }
-        var options: [JSON.Member] = []
-        if let rate = self.rate { options.append(.init("max-overall-download-limit", .string("\(rate)"))) }
-        if let downloads = self.downloads {
-            options.append(.init("max-concurrent-downloads", .string("\(downloads)")))
-        }
-        if let notify = self.notify { options.append(.init("notify", .string(notify))) }
-        if !options.isEmpty { _ = try await client.call("martlet.setLimits", ["options": .object(options)]) }
+        var options = TransferOptions()
+        options.set(.queueRate, self.rate)
+        options.set(.downloads, self.downloads)
+        options.set(.notify, self.notify)
+        if !options.isEmpty { _ = try await client.call("martlet.setLimits", ["options": options.json]) }
         for (host, connections) in hosts {
             let limit: JSON = connections == 0 ? .null : .integer(Int64(connections))
             _ = try await client.call("martlet.setHostLimit", ["host": .string(host), "connections": limit])
@@ -101,30 +72,30 @@ struct LimitCommand: QueueCommand {
         _ = try await client.call("martlet.setOptions", ["id": .string(id), "options": options])
     }
 
-    private func hosts() throws(BadValue) -> [(String, Int)] {
+    private func hosts() throws(SyntaxError) -> [(String, Int)] {
         var hosts: [(String, Int)] = []
         for text in self.host { hosts.append(try Self.hostLimit(text)) }
         return hosts
     }
 
     /// Parses `HOST=NUMBER`.
-    static func hostLimit(_ text: String) throws(BadValue) -> (host: String, connections: Int) {
+    static func hostLimit(_ text: String) throws(SyntaxError) -> (host: String, connections: Int) {
         guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is not the limit of a host; write HOST=NUMBER")
+            throw SyntaxError("\"\(DisplayText.clean(text))\" is not the limit of a host; write HOST=NUMBER")
         }
         let number = try OptionSyntax.number(0...10000).parsed(String(text[text.index(after: equals)...]))
         return (String(text[..<equals]), number)
     }
 
     /// The parameter of `martlet.schedule`, or `nil` if no schedule is given.
-    private func hours() throws(BadValue) -> JSON? {
+    private func hours() throws(SyntaxError) -> JSON? {
         guard let text = self.schedule, text != "none" else {
-            guard self.days == nil else { throw BadValue("--days requires --schedule HH:MM-HH:MM") }
+            guard self.days == nil else { throw SyntaxError("--days requires --schedule HH:MM-HH:MM") }
             return self.schedule == nil ? nil : .null
         }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, parts.allSatisfy(Self.isTime) else {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(text))\" is not a time range; write HH:MM-HH:MM, such as 22:00-07:00, or none"
             )
         }
@@ -136,13 +107,13 @@ struct LimitCommand: QueueCommand {
     private static let week = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
     /// Parses names and ranges of days, which may cross the end of the week; returns them in order from Monday.
-    private static func days(_ text: String) throws(BadValue) -> [String] {
+    private static func days(_ text: String) throws(SyntaxError) -> [String] {
         var days: Set<Int> = []
         for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "-", omittingEmptySubsequences: false)
                 .map { self.week.firstIndex(of: String($0)) }
             guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1] else {
-                throw BadValue(
+                throw SyntaxError(
                     "\"\(DisplayText.clean(text))\" is not a list of days; write mon,tue,wed,thu,fri,sat,sun or mon-fri"
                 )
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 import Platform
 
@@ -12,33 +13,15 @@ struct ListCommand: QueueCommand {
         discussion: "Commands accept any unique prefix of an id."
     )
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            Only transfers in this state: waiting, active, retrying, held, paused, finished, failed or removed; may be \
-            repeated.
-            """,
-            valueName: "state"
-        ),
-        completion: .list(TransferRecord.State.allCases.map(\.rawValue)),
-        transform: { try OptionSyntax.choice("", TransferRecord.State.allCases).parsed($0) }
-    )
-    var state: [TransferRecord.State] = []
+    @Option(.state) var state: [TransferRecord.State] = []
 
-    @Option(help: ArgumentHelp("Only transfers of this background session.", valueName: "name"))
-    var session: String?
+    @Option(.session.described("Only transfers of this background session.")) var session: String?
 
-    @Option(
-        help: ArgumentHelp("Maximum number of transfers to list. (default: all)", valueName: "number"),
-        transform: { try OptionSyntax.number(0...Int(Int32.max)).parsed($0) }
-    )
-    var limit: Int?
+    @Option(.listLimit) var limit: Int?
 
-    @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")
-    var json = false
+    @Flag(.json.described("Write one JSON object per transfer; see Docs/rpc.md.")) var json = false
 
-    @Flag(help: "Redraw the list continuously, until Ctrl-C.")
-    var watch = false
+    @Flag(.watch) var watch = false
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
@@ -107,7 +90,7 @@ struct ListCommand: QueueCommand {
 
     private func follow(_ client: ControlClient, _ console: Console) async throws -> Int32 {
         guard console.isLive, !self.json else {
-            throw BadValue("--watch requires a terminal; otherwise read the stream /events, or poll with --json")
+            throw SyntaxError("--watch requires a terminal; otherwise read the stream /events, or poll with --json")
         }
         while true {
             let size = Terminal.size(STDERR_FILENO)
@@ -144,8 +127,7 @@ struct ShowCommand: QueueCommand {
     )
     var ids: [String]
 
-    @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")
-    var json = false
+    @Flag(.json.described("Write one JSON object per transfer; see Docs/rpc.md.")) var json = false
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions

@@ -41,7 +41,7 @@ struct MoveCommand: QueueCommand {
         case (nil, .bottom): (offset, how) = (0, "POS_END")
         case (nil, .up): (offset, how) = (-1, "POS_CUR")
         case (nil, .down): (offset, how) = (1, "POS_CUR")
-        default: throw BadValue("give exactly one of a position, --top, --bottom, --up or --down")
+        default: throw SyntaxError("give exactly one of a position, --top, --bottom, --up or --down")
         }
         let result = try await self.daemon.client()
             .call(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 import Control
 import Dispatch
@@ -10,7 +11,7 @@ protocol QueueCommand: ParsableCommand, Sendable {
     /// Runs the command.
     ///
     /// - Returns: The exit status.
-    /// - Throws: ``BadValue`` for invalid arguments, `ControlError` for errors of the daemon or of the connection to
+    /// - Throws: ``SyntaxError`` for invalid arguments, `ControlError` for errors of the daemon or of the connection to
     ///   it.
     func execute(_ console: Console) async throws -> Int32
 }
@@ -41,7 +42,7 @@ enum QueueRun {
         } catch let error as ControlError {
             console.tell("martlet: \(error.description)")
             return ExitStatus.of(error)
-        } catch let error as BadValue {
+        } catch let error as SyntaxError {
             return self.tell(CommandLineTool.usage(error, of: [type(of: command)._commandName]), console)
         } catch {
             return self.tell("martlet: \(error)", console)

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
+import TransferEngine
 import Control
 import Daemon
 
 /// Options of `martlet daemon` for what it remembers.
 struct RememberingOptions: ParsableArguments {
-    @Flag(help: "Print the options with which a start without options starts the daemon, and end.")
-    var showOptions = false
+    @Flag(.showOptions) var showOptions = false
 
-    @Flag(help: "Forget these options, and end.")
-    var forgetOptions = false
+    @Flag(.forgetOptions) var forgetOptions = false
 
     /// Whether a start is not what was requested.
     var isGiven: Bool { self.showOptions || self.forgetOptions }

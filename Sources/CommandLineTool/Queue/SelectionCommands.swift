@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// `martlet pause`: pauses transfers.
@@ -54,8 +55,7 @@ struct RemoveCommand: QueueCommand {
         abstract: "Cancel transfers that have not ended."
     )
 
-    @Flag(help: "Delete received data; for uploads, the data on the server.")
-    var deletePartial = false
+    @Flag(.deletePartial) var deletePartial = false
 
     @OptionGroup var selection: SelectionOptions
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// `martlet stop`: stops the daemon.
@@ -10,8 +11,7 @@ struct StopCommand: QueueCommand {
         abstract: "Stop the daemon; running transfers resume at its next start."
     )
 
-    @Flag(help: "Wait at most 0.5 s for running transfers to stop, instead of 4 s.")
-    var force = false
+    @Flag(.force) var force = false
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions

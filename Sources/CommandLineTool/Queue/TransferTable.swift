@@ -16,7 +16,6 @@ struct TransferTable {
     /// The number of digits of a short id.
     static let shortDigits = 8
 
-    /// The heading of the table.
     var heading: String { self.line("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME", "REASON") }
 
     /// The widths of the columns with numbers: done, size, rate and time left.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// `martlet wait`: waits until transfers have ended.
@@ -20,18 +22,16 @@ struct WaitCommand: QueueCommand {
     )
     var ids: [String] = []
 
-    @Flag(help: "Wait until no transfer is waiting or running.")
-    var all = false
+    @Flag(.all.described("Wait until no transfer is waiting or running.")) var all = false
 
-    @Flag(name: .shortAndLong, help: "Do not show progress or failures.")
-    var quiet = false
+    @Flag(.quiet.described("Do not show progress or failures.")) var quiet = false
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {
         guard self.all == self.ids.isEmpty else {
-            throw BadValue("give either ids or --all")
+            throw SyntaxError("give either ids or --all")
         }
         let client = try self.daemon.client()
         let run = WaitRun(client, console, isQuiet: self.quiet)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 import Platform
 
@@ -15,8 +16,7 @@ struct WebCommand: QueueCommand {
             """
     )
 
-    @Flag(help: "Only print the link.")
-    var noOpen = false
+    @Flag(.noOpen) var noOpen = false
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions

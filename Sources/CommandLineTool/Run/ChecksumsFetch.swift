@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
+import Files
 import Synchronization
 import TransferCore
 import TransferEngine
@@ -10,7 +10,6 @@ final class ChecksumsFetch: BodyReceiver {
     enum Source: Equatable {
         /// A file; `-` is standard input.
         case file(String)
-        /// A URL.
         case url(HTTPURL)
 
         /// The name in messages: the last component.
@@ -27,8 +26,8 @@ final class ChecksumsFetch: BodyReceiver {
     private let result = Mutex<Result<Void, TransferFailure>?>(nil)
     private let wakeUp: WakeUp
 
-    /// - Throws: ``BadValue`` if no descriptor is available.
-    init() throws(BadValue) { self.wakeUp = try WakeUp() }
+    /// - Throws: ``SyntaxError`` if no descriptor is available.
+    init() throws(SyntaxError) { self.wakeUp = try WakeUp() }
 
     // MARK: Receiving
 
@@ -110,7 +109,7 @@ final class ChecksumsFetch: BodyReceiver {
             try result.get()
             text = self.bytes.withLock { $0 }
         }
-        do throws(DigestSyntaxError) {
+        do throws(SyntaxError) {
             return try ChecksumList(text, source: DisplayText.clean(source.name))
         } catch {
             throw TransferFailure(.badOption, error.message)

@@ -31,13 +31,13 @@ final class DescriptorSink: ByteSink {
 
     /// Opens a device or a named pipe; blocks until the pipe has a reader.
     ///
-    /// - Throws: ``BadValue`` if it cannot be opened.
-    init(opening path: String) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if it cannot be opened.
+    init(opening path: String) throws(SyntaxError) {
         self.name = DisplayText.clean(path)
         self.descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
         self.promptness = Atomic(Self.promptness(of: self.descriptor))
         guard self.descriptor >= 0 else {
-            throw BadValue("\(self.name) cannot be opened for writing: \(String(cString: strerror(errno)))")
+            throw SyntaxError("\(self.name) cannot be opened for writing: \(String(cString: strerror(errno)))")
         }
     }
 

@@ -50,7 +50,7 @@ final class DescriptorSource: ContentStream {
             return !state.isStarted
         }
         if starts {
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 try SystemThread.run { self.run() }
             } catch {
                 return take(.failure(TransferFailure(.fileIO, error.description)))

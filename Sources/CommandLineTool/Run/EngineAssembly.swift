@@ -44,7 +44,6 @@ enum EngineAssembly {
         return try LiveEngine.make(configuration, transport: transport, store: DiskStore())
     }
 
-    /// The TLS options of a plan.
     static func trust(_ plan: GetPlan) -> TLSOptions {
         var tls = TLSOptions()
         if let file = plan.caFile { tls.roots = .pemFile(file) }

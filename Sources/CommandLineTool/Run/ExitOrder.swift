@@ -17,7 +17,6 @@ struct ExitOrder: Equatable, Sendable {
         ExitStatus.unfinished, ExitStatus.rowsFailed,
     ]
 
-    /// The order as text.
     static let text = "130, 9, 17, 16, 18, 15, 28, 32, 24, 3, 22, 23, 33, 34, 35, 13, 8, 1, 11, 19, 6, 2, 5, 29, 7, 65"
 
     /// The exit status for the reasons so far; 0 without one.
@@ -31,7 +30,6 @@ struct ExitOrder: Equatable, Sendable {
         self.status = known
     }
 
-    /// The status of some reasons.
     static func status(of reasons: some Sequence<Int32>) -> Int32 {
         var order = ExitOrder()
         for reason in reasons { order.add(reason) }

@@ -96,7 +96,7 @@ final class Feeder: Sendable {
     }
 
     /// Adds the uploads of the files in a list, one per line.
-    func send(listedIn path: String, _ make: (String) throws(BadValue) -> UploadRequest) {
+    func send(listedIn path: String, _ make: (String) throws(SyntaxError) -> UploadRequest) {
         var number = 0
         self.read(path) { line, shown in
             guard let line, self.ready() else { return false }
@@ -106,7 +106,7 @@ final class Feeder: Sendable {
                 return true
             }
             guard !bytes.isEmpty else { return true }
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 self.send(try make(String(decoding: bytes, as: UTF8.self)))
             } catch {
                 self.mailbox.take(InputFault(line: number, message: error.description), file: shown)
@@ -122,13 +122,13 @@ final class Feeder: Sendable {
     func warn(_ text: String) { self.mailbox.take(warning: text) }
 
     /// Adds the uploads of the files below a directory, and reports what is not sent.
-    func send(_ tree: UploadTree, _ make: (String, [String]) throws(BadValue) -> UploadRequest) {
+    func send(_ tree: UploadTree, _ make: (String, [String]) throws(SyntaxError) -> UploadRequest) {
         var tree = tree
         var leftOut = LeftOutFiles()
         while self.ready(), let item = tree.next() {
             switch item {
             case .file(let path, let names):
-                do throws(BadValue) {
+                do throws(SyntaxError) {
                     self.send(try make(path, names))
                 } catch {
                     self.mailbox.take(TransferFailure(.badOption, error.description), name: path)
@@ -162,7 +162,7 @@ final class Feeder: Sendable {
             return self.mailbox.take(InputFault(line: 0, message: reason), file: shown)
         }
         var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
-        do throws(BadValue) {
+        do throws(SyntaxError) {
             while true {
                 let line = try reader.next()
                 guard take(line, shown), line != nil else { return }
@@ -186,7 +186,7 @@ final class Feeder: Sendable {
     private func feed(_ dataset: DatasetRun) {
         let shown = dataset.tableName == "-" ? "standard input" : DisplayText.clean(dataset.tableName)
         var reader = dataset.reader()
-        do throws(TableError) {
+        do throws(SyntaxError) {
             while let items = try reader.next() {
                 for item in items {
                     guard self.ready() else { return }
@@ -213,7 +213,7 @@ final class Feeder: Sendable {
             self.mailbox.take(InputFault(line: Int(line), message: message, url: row.url), file: file)
         case .row(let row, let line):
             guard let fetch = dataset.take(row) else { return }
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 try self.add(fetch, dataset, line: Int(line))
             } catch {
                 dataset.refuse(fetch, code: DatasetRun.badRow, error.description)
@@ -222,12 +222,12 @@ final class Feeder: Sendable {
         }
     }
 
-    private func add(_ fetch: DatasetFetch, _ dataset: DatasetRun, line: Int) throws(BadValue) {
+    private func add(_ fetch: DatasetFetch, _ dataset: DatasetRun, line: Int) throws(SyntaxError) {
         var entry = InputEntry(line: line)
-        do throws(HTTPURLError) { entry.urls = [try HTTPURL(fetch.row.url)] } catch { throw BadValue(error.message) }
+        do throws(SyntaxError) { entry.urls = [try HTTPURL(fetch.row.url)] } catch { throw SyntaxError(error.message) }
         // In a shard, a name only suggests the extension.
         if !dataset.writesShards {
-            entry.name = try fetch.row.name.map { (name) throws(BadValue) in try FilePath.inside(name) }
+            entry.name = try fetch.row.name.map { (name) throws(SyntaxError) in try FilePath.inside(name) }
         }
         var request = try self.request(entry)
         dataset.prepare(&request, for: fetch)
@@ -238,14 +238,14 @@ final class Feeder: Sendable {
             self.stop()
             dataset.interrupt(fetch)
         } catch {
-            throw BadValue(error.message)
+            throw SyntaxError(error.message)
         }
     }
 
     private func take(_ event: InputFileParser.Event, file: String, verifiedBy list: ChecksumList?) {
         switch event {
         case .entry(let entry):
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 var request = try self.request(entry)
                 request.nameIsExact = entry.name != nil && self.options.options.ifExists != .rename
                 self.add(consume request, line: entry.line, file: file, verifiedBy: list)
@@ -264,7 +264,7 @@ final class Feeder: Sendable {
         return request
     }
 
-    private func request(_ entry: InputEntry) throws(BadValue) -> DownloadRequest {
+    private func request(_ entry: InputEntry) throws(SyntaxError) -> DownloadRequest {
         var request = DownloadRequest(
             entry.urls,
             name: entry.name,
@@ -294,7 +294,7 @@ final class Feeder: Sendable {
         if self.onlyExamines { request.onlyExamine() }
         // A digest that is given for the file itself needs no line.
         if let list, request.expected.isEmpty, !self.onlyExamines {
-            do throws(DigestSyntaxError) {
+            do throws(SyntaxError) {
                 request.expected = [try list.digest(of: request.pathsInLists, isOnly: isOnly)]
             } catch {
                 let message = DisplayText.clean(error.message) + "; name the file as in the list, or leave it out"

@@ -23,7 +23,7 @@ enum GetRun {
             // Before the signals are handled: a question has to end with Ctrl-C.
             let access = try RunAccess(plan.access)
             let failure = DatasetFailure()
-            let dataset = try plan.dataset.map { (order) throws(DatasetRun.Refusal) in
+            let dataset = try plan.dataset.map { (order) throws(DatasetError) in
                 try DatasetRun(order) { failure.report($0) }
             }
             let signals = SignalWatcher()
@@ -49,7 +49,7 @@ enum GetRun {
                 plan.jobs = jobs
             }
             let engine = try EngineAssembly.make(plan, identity: access.identity)
-            let checksums = try plan.checksums.map { (_) throws(BadValue) in try ChecksumsFetch() }
+            let checksums = try plan.checksums.map { (_) throws(SyntaxError) in try ChecksumsFetch() }
             let interest = self.interest(of: plan, reporter)
             if let checksums {
                 engine.observe(interest) { event in if !checksums.take(event) { mailbox.take(event) } }
@@ -105,11 +105,11 @@ enum GetRun {
             return self.finish(access, status)
         } catch is CancellationError {
             return ExitStatus.interrupted
-        } catch let error as DatasetRun.Refusal {
+        } catch let error as DatasetError {
             OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.description))\n")
             if case .busy = error { return ExitStatus.reportIsBusy }
             return ExitStatus.usage
-        } catch let error as BadValue {
+        } catch let error as SyntaxError {
             OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
             return ExitStatus.usage
         } catch {
@@ -127,7 +127,7 @@ enum GetRun {
         return status == ExitStatus.success ? ExitStatus.fileIO : status
     }
 
-    private static func sink(of plan: GetPlan) throws(BadValue) -> (any ByteSink)? {
+    private static func sink(of plan: GetPlan) throws(SyntaxError) -> (any ByteSink)? {
         if let device = plan.device { return try DescriptorSink(opening: device) }
         return plan.toStandardOutput ? DescriptorSink() : nil
     }
@@ -224,7 +224,6 @@ enum GetRun {
 
 /// The state of a run that its threads share.
 final class RunControl: Sendable {
-    /// The engine.
     let engine: TransferEngine
     /// The feeder, which adds the requests.
     let feeder: Feeder
@@ -251,7 +250,7 @@ final class RunControl: Sendable {
     var isInterrupted: Bool { self.interrupted.load(ordering: .acquiring) }
 
     /// Starts the feeder on a separate thread.
-    func start(_ feed: @escaping @Sendable () -> Void) throws(BadValue) {
+    func start(_ feed: @escaping @Sendable () -> Void) throws(SyntaxError) {
         try SystemThread.run {
             feed()
             Task {

@@ -23,13 +23,13 @@ enum PutRun {
                     feeder.send(self.request(item, plan, state, answer))
                     continue
                 }
-                feeder.send(UploadTree(path, names: names)) { (path, names) throws(BadValue) in
+                feeder.send(UploadTree(path, names: names)) { (path, names) throws(SyntaxError) in
                     let item = try PutPlan.item(path, named: names, to: plan.url, by: plan.method)
                     return self.request(item, plan, state, nil)
                 }
             }
             if let list = plan.list {
-                feeder.send(listedIn: list) { (name) throws(BadValue) in
+                feeder.send(listedIn: list) { (name) throws(SyntaxError) in
                     let item = try PutPlan.item(listed: name, to: plan.url, by: plan.method)
                     return self.request(item, plan, state, nil)
                 }

@@ -23,7 +23,6 @@ final class RunReporter: Sendable {
     /// The lines about progress, if they replace the live region.
     private let progress: Mutex<ProgressLines>?
 
-    /// Creates a reporter.
     init(_ plan: GetPlan) {
         let isTerminal = Terminal.isInteractive(STDERR_FILENO)
         self.display = plan.display

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Platform
 
 /// Handles the signals that stop a run, on a separate thread, so that blocked output cannot delay them.
@@ -30,12 +31,12 @@ struct SignalWatcher {
     ///     half a second are ignored, because timeout(1) sends its signal to the process and then to its group.
     ///   - resized: Called when the size of the terminal has changed.
     ///   - other: Called with the number of any of the further signals; returns true if it terminates the run.
-    /// - Throws: ``BadValue`` if no thread can be created.
+    /// - Throws: ``SyntaxError`` if no thread can be created.
     func start(
         stop: @escaping @Sendable () -> Void,
         resized: @escaping @Sendable () -> Void,
         other: @escaping @Sendable (Int32) -> Bool = { _ in true }
-    ) throws(BadValue) {
+    ) throws(SyntaxError) {
         let signals = self.signals
         try SystemThread.run {
             var signals = signals

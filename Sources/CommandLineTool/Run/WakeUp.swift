@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Platform
 
 /// Wakes a waiting thread from any other thread.
@@ -8,11 +9,11 @@ final class WakeUp: Sendable {
 
     /// Opens a pipe.
     ///
-    /// - Throws: ``BadValue`` if no descriptor is available.
-    init() throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if no descriptor is available.
+    init() throws(SyntaxError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
-            throw BadValue("no pipe could be opened: \(String(cString: strerror(errno))); raise the open-file limit")
+            throw SyntaxError("no pipe could be opened: \(String(cString: strerror(errno))); raise the open-file limit")
         }
         for end in ends {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import ArgumentParser
 import Receiver
 
@@ -43,10 +44,10 @@ struct ServeCommand: ParsableCommand {
     }
 
     /// The validated arguments; reads no file.
-    func plan() throws(BadValue) -> ServePlan { try ServePlan(self) }
+    func plan() throws(SyntaxError) -> ServePlan { try ServePlan(self) }
 
     /// Parses the arguments of `martlet serve`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error.
+    /// - Throws: ``SyntaxError`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> ServePlan { try Self.parse(arguments).plan() }
 }

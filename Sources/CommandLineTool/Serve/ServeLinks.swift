@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
-import FileStorage
+import Files
 import Platform
 import Receiver
 import TransferCore

@@ -28,17 +28,17 @@ struct ServePlan: Sendable {
     var printsQR: Bool?
 
     /// Validates the options.
-    /// - Throws: ``BadValue`` if options are malformed or cannot be used together.
-    /// - Throws: ``BadValue`` if options are malformed or contradict each other.
-    init(_ command: ServeCommand) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if options are malformed or cannot be used together.
+    /// - Throws: ``SyntaxError`` if options are malformed or contradict each other.
+    init(_ command: ServeCommand) throws(SyntaxError) {
         let content = command.content
         guard let listen = ListenAddress(parsing: command.address.listen) else {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(command.address.listen))\" is not an address; use HOST:PORT, [IPV6]:PORT or PORT"
             )
         }
         guard command.directory != nil || !content.share.isEmpty else {
-            throw BadValue("name a directory to serve, or a file with --share")
+            throw SyntaxError("name a directory to serve, or a file with --share")
         }
         var configuration = ReceiverConfiguration(directory: command.directory)
         configuration.listen = listen
@@ -46,27 +46,27 @@ struct ServePlan: Sendable {
         configuration.overwrites = content.overwrite
         configuration.servesHidden = content.hidden
         guard !content.readOnly || !content.overwrite else {
-            throw BadValue("--read-only and --overwrite cannot be used together; leave one out")
+            throw SyntaxError("--read-only and --overwrite cannot be used together; leave one out")
         }
         try Self.share(content, &configuration)
         configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
         configuration.sessionCookie = command.access.sessionCookie
         guard HeaderLine.isName(command.access.sessionCookie) else {
-            throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
+            throw SyntaxError("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
         }
         configuration.isPublic = command.access.publicRead
         guard !command.access.publicRead || command.directory != nil else {
-            throw BadValue("--public-read requires a directory to serve")
+            throw SyntaxError("--public-read requires a directory to serve")
         }
         guard let base = BasePath(parsing: command.address.basePath) else {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(command.address.basePath))\" is not a base path; write /NAME or /NAME/NAME with "
                     + "letters, digits and -._~"
             )
         }
         configuration.basePath = base.prefix
         for proxy in command.address.trustedProxy where TrustedProxies(parsing: [proxy]) == nil {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(proxy))\" is not the address of a proxy; write an address or a network, such as "
                     + "10.0.0.1 or 10.0.0.0/8"
             )
@@ -74,7 +74,7 @@ struct ServePlan: Sendable {
         configuration.trustedProxies = command.address.trustedProxy
         configuration.allowedHosts = command.access.allowHost
         for origin in command.access.allowOrigin where !RequestPolicy.isOriginPattern(origin) {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(origin))\" is not an origin; write SCHEME://HOST or SCHEME://HOST:PORT, such as "
                     + "https://app.example"
                     + (origin == "*" ? ": pages of all sites could use the visitors' sign-in" : "")
@@ -87,7 +87,7 @@ struct ServePlan: Sendable {
         self.sharePasswordFile = content.sharePasswordFile
         self.printsQR = content.qr
         guard content.sharePasswordFile == nil || !content.share.isEmpty else {
-            throw BadValue("--share-password-file requires --share FILE")
+            throw SyntaxError("--share-password-file requires --share FILE")
         }
         self.tokenFile = command.access.tokenFile
         self.credentialFile = command.access.credentials
@@ -102,13 +102,13 @@ struct ServePlan: Sendable {
     private static func share(
         _ content: ServeContentOptions,
         _ configuration: inout ReceiverConfiguration
-    ) throws(BadValue) {
+    ) throws(SyntaxError) {
         let hasLimits = content.shareExpires != nil || content.shareCount != nil
         guard !content.share.isEmpty || content.shareUploads || !hasLimits else {
-            throw BadValue("--share-expires and --share-count require --share FILE or --share-uploads")
+            throw SyntaxError("--share-expires and --share-count require --share FILE or --share-uploads")
         }
         guard !content.shareUploads || configuration.directory != nil && configuration.takesUploads else {
-            throw BadValue("--share-uploads requires a directory that takes uploads")
+            throw SyntaxError("--share-uploads requires a directory that takes uploads")
         }
         let lifetime = content.shareExpires.flatMap { $0 > .zero ? $0 : nil }
         configuration.sharesUploads = content.shareUploads
@@ -119,28 +119,28 @@ struct ServePlan: Sendable {
         }
     }
 
-    private static func encryption(_ options: ServeAddressOptions) throws(BadValue) -> Encryption {
+    private static func encryption(_ options: ServeAddressOptions) throws(SyntaxError) -> Encryption {
         switch (options.tlsCertificate, options.tlsKey, options.tlsSelfSigned) {
         case (nil, nil, false): return .none
         case (nil, nil, true): return .selfSigned
         case (let certificate?, let key?, false): return .files(certificate: certificate, key: key)
-        case (_, _, true): throw BadValue("give either --tls-self-signed, or --tls-certificate and --tls-key")
-        default: throw BadValue("a certificate requires its key; give --tls-certificate and --tls-key together")
+        case (_, _, true): throw SyntaxError("give either --tls-self-signed, or --tls-certificate and --tls-key")
+        default: throw SyntaxError("a certificate requires its key; give --tls-certificate and --tls-key together")
         }
     }
 
     private static func records(
         _ content: ServeContentOptions,
         sessionCookie: String
-    ) throws(BadValue) -> RecordChoice? {
+    ) throws(SyntaxError) -> RecordChoice? {
         guard content.records || !content.recordHeader.isEmpty || !content.recordCookie.isEmpty else { return nil }
         guard !content.recordCookie.contains(sessionCookie) else {
-            throw BadValue("the session cookie \(sessionCookie) is a credential; choose another cookie")
+            throw SyntaxError("the session cookie \(sessionCookie) is a credential; choose another cookie")
         }
         do throws(ReceiverError) {
             return try RecordChoice(cookies: content.recordCookie, headers: content.recordHeader)
         } catch {
-            throw BadValue(error.message)
+            throw SyntaxError(error.message)
         }
     }
 

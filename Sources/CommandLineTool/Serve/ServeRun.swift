@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import Platform
 import Receiver
@@ -105,15 +106,15 @@ extension ExitStatus {
 enum ServeLog {
     /// Opens the log.
     ///
-    /// - Throws: ``BadValue`` if the file cannot be opened.
-    static func open(_ place: ServePlan.Log) throws(BadValue) -> OutputStream? {
+    /// - Throws: ``SyntaxError`` if the file cannot be opened.
+    static func open(_ place: ServePlan.Log) throws(SyntaxError) -> OutputStream? {
         switch place {
         case .none: return nil
         case .standardError: return OutputStream(STDERR_FILENO)
         case .file(let path):
             let descriptor = systemOpenLog(path)
             guard descriptor >= 0 else {
-                throw BadValue(
+                throw SyntaxError(
                     "the log \(DisplayText.clean(path)) cannot be opened: \(String(cString: strerror(errno)))"
                 )
             }

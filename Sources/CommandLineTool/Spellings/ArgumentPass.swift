@@ -6,7 +6,6 @@ import TransferCore
 ///
 /// Pure value. It runs only after parsing failed, so that arguments in our own spelling cost nothing.
 struct ArgumentPass {
-    /// The result of a pass.
     enum Result: Equatable {
         /// Nothing to translate: the problem is one of our own options.
         case unchanged
@@ -160,10 +159,10 @@ struct ArgumentPass {
         switch meaning {
         case .option(let target): self.add(isFlag ? [target] : ["\(target)=\(value)"], for: name)
         case .words(_, let translate):
-            do throws(OptionProblem) {
+            do throws(SyntaxError) {
                 self.add(try translate(value), for: name)
             } catch {
-                self.problems.append("\(name): \(BadValue(error, of: value))")
+                self.problems.append("\(name): \(SyntaxError(error, of: value))")
             }
         case .usual(let text):
             if value == "false" {

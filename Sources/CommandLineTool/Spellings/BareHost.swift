@@ -10,28 +10,30 @@ enum BareHost {
     ///   - text: The argument.
     ///   - isFile: Whether a local file has this name.
     /// - Returns: The URL.
-    /// - Throws: ``BadValue`` if it is none, or if a file has this name and a list of URLs may be meant.
-    static func url(_ text: String, isFile: (String) -> Bool = Self.exists) throws(BadValue) -> HTTPURL {
+    /// - Throws: ``SyntaxError`` if it is none, or if a file has this name and a list of URLs may be meant.
+    static func url(_ text: String, isFile: (String) -> Bool = Self.exists) throws(SyntaxError) -> HTTPURL {
         let shown = DisplayText.clean(text)
         for scheme in ["http", "https"] {
             for slip in ["\(scheme)//", "\(scheme):/", "\(scheme);//"]
             where text.hasPrefix(slip) && !text.hasPrefix("\(scheme)://") {
                 let rest = DisplayText.clean(String(text.dropFirst(slip.count)))
-                throw BadValue("\(shown): the scheme is written \(scheme)://; write \(scheme)://\(rest)")
+                throw SyntaxError("\(shown): the scheme is written \(scheme)://; write \(scheme)://\(rest)")
             }
         }
         guard Self.isHost(text) else {
-            do throws(HTTPURLError) {
+            do throws(SyntaxError) {
                 return try HTTPURL(text)
             } catch {
-                guard !text.contains(":"), isFile(text) else { throw BadValue(error.message) }
-                throw BadValue("\(shown) is a file, not a URL; to read URLs from it, write -i \(shown)")
+                guard !text.contains(":"), isFile(text) else { throw SyntaxError(error.message) }
+                throw SyntaxError("\(shown) is a file, not a URL; to read URLs from it, write -i \(shown)")
             }
         }
         if isFile(text) {
-            throw BadValue("\(shown) is a file; to read URLs from it, write -i \(shown), for the host https://\(shown)")
+            throw SyntaxError(
+                "\(shown) is a file; to read URLs from it, write -i \(shown), for the host https://\(shown)"
+            )
         }
-        do throws(HTTPURLError) { return try HTTPURL("https://" + text) } catch { throw BadValue(error.message) }
+        do throws(SyntaxError) { return try HTTPURL("https://" + text) } catch { throw SyntaxError(error.message) }
     }
 
     /// Whether a text begins with a host that has a dot, localhost or an address in brackets, and maybe a port.

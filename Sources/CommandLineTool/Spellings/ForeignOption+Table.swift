@@ -19,9 +19,9 @@ extension ForeignOption {
             "-C --continue-at",
             [.curl],
             .value,
-            .words(shown: "nothing, if it is -") { text throws(OptionProblem) in
+            .words(shown: "nothing, if it is -") { text throws(SyntaxError) in
                 guard text == "-" else {
-                    throw OptionProblem(
+                    throw SyntaxError.option(
                         "is an offset, and martlet finds it itself",
                         write: "- or nothing; the same command continues an interrupted file"
                     )
@@ -172,13 +172,11 @@ extension ForeignOption {
         ),
     ]
 
-    /// Rates.
     private static let rates = [
         Self("--max-overall-download-limit", [.aria2], .value, .option("--limit-rate")),
         Self("--wait", [.wget], .value, .option("--host-interval")),
     ]
 
-    /// Output.
     private static let output = [
         Self("--silent", [.curl], .flag, .option("--quiet")),
         Self("-nv --no-verbose", [.wget], .flag, .option("--quiet")),
@@ -195,18 +193,18 @@ extension ForeignOption {
     ]
 
     /// Whether a truth value asks for a flag of ours.
-    private static func flag(_ name: String) -> @Sendable (String) throws(OptionProblem) -> [String] {
-        { text throws(OptionProblem) in text == "false" ? [] : [name] }
+    private static func flag(_ name: String) -> @Sendable (String) throws(SyntaxError) -> [String] {
+        { text throws(SyntaxError) in text == "false" ? [] : [name] }
     }
 
     /// The number of retries for a number of tries; 0 and inf are unlimited.
-    private static let tries: @Sendable (String) throws(OptionProblem) -> [String] = { text throws(OptionProblem) in
+    private static let tries: @Sendable (String) throws(SyntaxError) -> [String] = { text throws(SyntaxError) in
         if text == "0" || text == "inf" { return ["--retries=1000000"] }
         return ["--retries=\(try OptionSyntax.number(1...1_000_001).value(text) - 1)"]
     }
 
     /// Statuses, separated by commas.
-    private static let statuses: @Sendable (String) throws(OptionProblem) -> [String] = { text throws(OptionProblem) in
+    private static let statuses: @Sendable (String) throws(SyntaxError) -> [String] = { text throws(SyntaxError) in
         text.split(separator: ",").map { "--retry-status=\($0)" }
     }
 }

@@ -36,7 +36,7 @@ struct ForeignOption: Sendable {
         /// An option of ours with the same value.
         case option(String)
         /// Words of ours for a value, which is empty for a flag.
-        case words(shown: String, @Sendable (String) throws(OptionProblem) -> [String])
+        case words(shown: String, @Sendable (String) throws(SyntaxError) -> [String])
         /// Nothing: it is so anyway. The text says what.
         case usual(String)
         /// A part of the credentials.
@@ -61,6 +61,5 @@ struct ForeignOption: Sendable {
         self.meaning = meaning
     }
 
-    /// The option with this spelling.
     static func named(_ spelling: String) -> ForeignOption? { Self.all.first { $0.spellings.contains(spelling) } }
 }

@@ -3,7 +3,6 @@ import TransferCore
 
 /// The page `Docs/Spellings.md`, made from the table.
 enum SpellingsPage {
-    /// The page.
     static var text: String {
         var page = """
             # Options of curl, wget and aria2

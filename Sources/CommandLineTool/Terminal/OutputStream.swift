@@ -5,14 +5,12 @@ import TransferCore
 
 /// Writes text to a descriptor; stops silently if the reader has closed it, or is stalled while the run stops.
 final class OutputStream: Sendable {
-    /// The descriptor.
     let descriptor: Int32
 
     private let broken = Atomic<Bool>(false)
     private let hurried = Atomic<Bool>(false)
     private let number = Atomic<Int32>(0)
 
-    /// Creates a stream.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// Whether the reader has closed the descriptor, or was abandoned after ``hurry()``.

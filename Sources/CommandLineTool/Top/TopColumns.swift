@@ -9,7 +9,6 @@ struct TopColumns: Equatable {
     /// The width of each field of a running transfer's standing.
     static let (percent, size, rate, left) = (4, 8, 10, 7)
 
-    /// The name.
     private(set) var name: Int
     /// The host; 0 for none.
     private(set) var host = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import ArgumentParser
+import TransferEngine
 import Control
 
 /// `martlet top`: shows the daemon's transfers on the terminal, and changes them.
@@ -15,11 +16,7 @@ struct TopCommand: QueueCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Seconds between two updates, from 0.2 to 3600. (default: 1)", valueName: "seconds"),
-        transform: { try TopCommand.interval($0) }
-    )
-    var interval = 1.0
+    @Option(.interval) var interval = 1.0
 
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
@@ -31,16 +28,8 @@ struct TopCommand: QueueCommand {
     }
 
     func execute(_ console: Console) async throws -> Int32 {
-        if let problem = TopTerminal.problem { throw BadValue(problem) }
+        if let problem = TopTerminal.problem { throw SyntaxError(problem) }
         let run = try TopRun(TopClient(try self.daemon.client()), interval: self.interval)
         return try await run.run(SignalWatcher(more: TopRun.signals))
-    }
-
-    private static func interval(_ text: String) throws(BadValue) -> Double {
-        let seconds = Quantity.seconds(try OptionSyntax.seconds.parsed(text))
-        guard (0.2...3600).contains(seconds) else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is not an interval; write seconds from 0.2 to 3600")
-        }
-        return seconds
     }
 }

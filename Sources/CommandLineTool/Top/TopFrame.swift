@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The content of the screen: every line has the screen's width.
 struct TopFrame: Equatable {
-    /// The lines, from the top.
     var lines: [TopLine] = []
     /// The place where text is entered; `nil` without a text field.
     var cursor: Cursor?

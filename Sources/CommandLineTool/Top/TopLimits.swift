@@ -13,7 +13,6 @@ struct TopLimits: Equatable, Sendable {
     /// The hours in which transfers run; `nil` for always.
     var schedule: String?
 
-    /// The limit of a host.
     struct Host: Equatable, Sendable {
         var name: String
         var connections: Int64

@@ -9,7 +9,6 @@ struct TopMarks: Equatable {
         var state: TransferRecord.State
         /// Whether it waits for its host or its next attempt, so that resuming or retrying means to try at once.
         var waitsToTry: Bool
-        /// Its name.
         var name: String
 
         init(_ record: TransferRecord) {
@@ -39,7 +38,6 @@ struct TopMarks: Equatable {
         }
     }
 
-    /// Marks a transfer.
     mutating func add(_ record: TransferRecord) {
         if self.ids.insert(record.id).inserted { self.targets.append(Target(record)) }
     }

@@ -38,7 +38,6 @@ struct TopLimitsPage: Equatable {
     /// The index of the selected row.
     var cursor = 0
 
-    /// A row.
     enum Row: Equatable {
         case rate(Int64)
         case concurrent(Int)
@@ -48,7 +47,6 @@ struct TopLimitsPage: Equatable {
         case schedule(String?)
     }
 
-    /// The rows.
     var rows: [Row] {
         guard let limits = self.limits else { return [] }
         return [.rate(limits.rate), .concurrent(limits.concurrent)] + limits.hosts.map { .host($0) } + [.newHost]

@@ -153,7 +153,7 @@ extension TopModel {
     }
 
     private mutating func submit(_ text: String, _ prompt: TopPrompt) {
-        do throws(BadValue) {
+        do throws(SyntaxError) {
             try self.apply(text, prompt.purpose)
             self.prompt = nil
         } catch {
@@ -163,7 +163,7 @@ extension TopModel {
         }
     }
 
-    private mutating func apply(_ text: String, _ purpose: TopPrompt.Purpose) throws(BadValue) {
+    private mutating func apply(_ text: String, _ purpose: TopPrompt.Purpose) throws(SyntaxError) {
         let word = String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
         switch purpose {
         case .search:
@@ -171,7 +171,7 @@ extension TopModel {
             query.search = word
             self.show(query)
         case .url(let id, let others, let retries):
-            guard word.contains("://") else { throw BadValue("this is not a URL; write http://… or https://…") }
+            guard word.contains("://") else { throw SyntaxError("this is not a URL; write http://… or https://…") }
             self.call([.replaceURLs(id, [word] + others, retries: retries)])
         case .rate: self.call([.limitRate(try OptionSyntax.size.parsed(word))])
         case .concurrent: self.call([.limitConcurrent(try OptionSyntax.number(1...10_000).parsed(word))])

@@ -23,7 +23,6 @@ struct TopQuery: Equatable, Sendable {
     var tab = TopTab.all
     /// Words that the name or the URL contains; empty for all.
     var search = ""
-    /// The order.
     var order = TopOrder.queue
 
     /// Whether the daemon is to list from the end: ended transfers are listed by their end, the latest is wanted first.
@@ -62,7 +61,6 @@ enum TopOrder: CaseIterable, Sendable {
         }
     }
 
-    /// The next order.
     var next: TopOrder {
         let all = Self.allCases
         let index = all.firstIndex(of: self) ?? 0
@@ -80,7 +78,6 @@ struct TopFeatures: Equatable, Sendable {
 
 /// The daemon's answer to a request.
 struct TopSnapshot: Sendable {
-    /// The request.
     var request: TopRequest
     /// The rows.
     var records: [TransferRecord] = []

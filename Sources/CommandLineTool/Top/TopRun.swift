@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 import Control
 import Platform
 import Synchronization
@@ -27,8 +28,8 @@ final class TopRun: Sendable {
     /// - Parameters:
     ///   - client: The daemon's client.
     ///   - interval: The time between two requests, in seconds.
-    /// - Throws: ``BadValue`` if no descriptor is available.
-    init(_ client: TopClient, interval: Double) throws(BadValue) {
+    /// - Throws: ``SyntaxError`` if no descriptor is available.
+    init(_ client: TopClient, interval: Double) throws(SyntaxError) {
         self.client = client
         self.interval = interval
         self.wakeUp = try WakeUp()
@@ -38,7 +39,7 @@ final class TopRun: Sendable {
     ///
     /// - Parameter signals: The watcher of ``signals``.
     /// - Returns: The exit status.
-    /// - Throws: `ControlError` without a daemon, ``BadValue`` if no thread can be created.
+    /// - Throws: `ControlError` without a daemon, ``SyntaxError`` if no thread can be created.
     func run(_ signals: SignalWatcher) async throws -> Int32 {
         try signals.start(
             stop: { self.end(ExitStatus.interrupted) },
@@ -49,7 +50,7 @@ final class TopRun: Sendable {
         let features = try await self.client.features()
         self.features.withLock { $0 = features }
         return await withCheckedContinuation { continuation in
-            do throws(BadValue) {
+            do throws(SyntaxError) {
                 try SystemThread.run { continuation.resume(returning: self.show()) }
             } catch {
                 OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")

@@ -35,7 +35,6 @@ final class TopTerminal: Sendable {
         return what + "; use martlet list, or martlet wait to wait for transfers"
     }
 
-    /// The size in columns and rows.
     var size: (columns: Int, rows: Int) { Terminal.size(STDOUT_FILENO) }
 
     /// Whether the screen has been shown.

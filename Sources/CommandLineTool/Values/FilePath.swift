@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
 /// Paths of files, as given by the user.
 enum FilePath {
     /// Splits a path into its directory and its last component.
     ///
-    /// - Throws: ``BadValue`` if the path does not end with a file name.
+    /// - Throws: ``SyntaxError`` if the path does not end with a file name.
     static func split(
         _ path: String,
         otherwise remedy: String = "end it with the file's name, or use --directory"
-    ) throws(BadValue) -> (directory: String?, name: String) {
-        guard !path.utf8.contains(0) else { throw BadValue("a file name contains a NUL; remove it") }
+    ) throws(SyntaxError) -> (directory: String?, name: String) {
+        guard !path.utf8.contains(0) else { throw SyntaxError("a file name contains a NUL; remove it") }
         let bytes = path.utf8
         guard let slash = bytes.lastIndex(of: 0x2F) else {
             guard path != "", path != ".", path != ".." else { throw self.noFile(path, remedy) }
@@ -22,10 +23,10 @@ enum FilePath {
 
     /// Checks that a path stays below the directory to which it is joined: input files may not be trusted.
     ///
-    /// - Throws: ``BadValue`` if it is absolute or contains `..`.
-    static func inside(_ path: String) throws(BadValue) -> String {
+    /// - Throws: ``SyntaxError`` if it is absolute or contains `..`.
+    static func inside(_ path: String) throws(SyntaxError) -> String {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else {
-            throw BadValue(
+            throw SyntaxError(
                 "\"\(DisplayText.clean(path))\" is outside the directory; write a relative name without .., or set dir="
             )
         }
@@ -40,7 +41,7 @@ enum FilePath {
         return directory.hasSuffix("/") ? directory + path : directory + "/" + path
     }
 
-    private static func noFile(_ path: String, _ remedy: String) -> BadValue {
-        BadValue("\"\(DisplayText.clean(path))\" does not name a file; \(remedy)")
+    private static func noFile(_ path: String, _ remedy: String) -> SyntaxError {
+        SyntaxError("\"\(DisplayText.clean(path))\" does not name a file; \(remedy)")
     }
 }

@@ -10,9 +10,7 @@ package import NIOCore
 /// does not start a daemon (see ``DaemonLauncher``). Before sending anything it checks that the listening process
 /// belongs to this process's user. No method blocks the calling thread, and all may be called from any thread.
 package final class ControlClient: Sendable {
-    /// The configuration of a client.
     package struct Configuration: Sendable {
-        /// The timeout for connecting.
         package var connectTimeout: TimeAmount = .seconds(5)
         /// The timeout for a response of which no byte arrives; a call may set another one.
         package var answerTimeout: TimeAmount = .seconds(60)

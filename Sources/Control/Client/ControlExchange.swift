@@ -6,7 +6,6 @@ internal import TransferCore
 ///
 /// Its methods are called on the client's event loop only.
 protocol ControlExchange: AnyObject {
-    /// The request.
     var request: ControlRequest { get }
 
     /// Whether no caller waits for it any more.

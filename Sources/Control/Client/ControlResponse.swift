@@ -3,9 +3,7 @@ internal import TransferCore
 
 /// The daemon's response to a call.
 struct ControlResponse: Sendable {
-    /// The status of the response.
     let status: Int
-    /// The body.
     let body: [UInt8]
 
     /// The call's result.

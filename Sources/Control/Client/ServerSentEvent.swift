@@ -7,10 +7,8 @@ package struct ServerSentEvent: Sendable, Hashable {
     package var id: String?
     /// The event's name; `message` if it has none.
     package var name: String
-    /// Its data.
     package var data: JSON
 
-    /// Creates an event.
     package init(id: String? = nil, name: String = "message", data: JSON) {
         self.id = id
         self.name = name

@@ -5,12 +5,10 @@ package import TransferCore
 ///
 /// The first line of a spool is the call `martlet.openSession`, without a number.
 package enum SpoolLine: Sendable, Hashable {
-    /// A call.
     case call(SpooledCall)
     /// The daemon has responded to the calls with these numbers.
     case answered([Int64])
 
-    /// The line as JSON.
     package var json: JSON {
         switch self {
         case .call(let call):
@@ -42,7 +40,6 @@ package struct SpooledCall: Sendable, Hashable {
     package var key: String
     /// The RPC method.
     package var method: String
-    /// Its parameters.
     package var parameters: JSON
 
     /// Creates a call.

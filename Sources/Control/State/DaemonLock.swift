@@ -54,7 +54,6 @@ package final class DaemonLock: Sendable {
         return lock
     }
 
-    /// Releases the lock.
     package func release() {
         let raw = self.descriptor.withLock { raw in
             defer { raw = -1 }

@@ -38,7 +38,6 @@ package struct StateDirectory: Sendable, Hashable {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The database.
     package var databasePath: String { self.member("queue.sqlite") }
     /// The file of the directory's lock, see ``DaemonLock``.
     package var lockPath: String { self.member("martletd.lock") }

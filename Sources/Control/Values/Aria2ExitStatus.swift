@@ -22,7 +22,6 @@ package struct Aria2ExitStatus: Hashable, Sendable {
     /// Creates a status from a stored or received number.
     package init(number: Int) { self.number = number }
 
-    /// Creates the status of a failure.
     package init(_ code: TransferFailure.Code) {
         self.number =
             switch code {

@@ -39,7 +39,6 @@ package struct CoreConfiguration: Sendable {
     /// The limits of wake commands.
     package var wake = WakeMachine.Limits()
 
-    /// Creates the configuration of a state directory.
     package init(stateDirectory: String, directory: String) {
         self.stateDirectory = stateDirectory
         self.directory = directory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Control
 internal import FileStorage
+package import Control
 internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
@@ -23,10 +23,10 @@ extension DaemonCore {
         guard !checked.isEmpty else { return [] }
         let groups = Self.groups(checked)
         try await self.change(
+            adding: groups,
             { (writer) throws(QueueStoreError) in
                 for group in groups { try writer.add(group.map(\.transfer), at: position) }
             },
-            touching: { _ in Set(groups.compactMap(\.first).map(\.transfer.session)) },
             then: { core, _ in for group in groups { core.added(group) } }
         )
         return checked.map(\.transfer.id)
@@ -54,8 +54,8 @@ extension DaemonCore {
         let runs = Self.runs(checked)
         do throws(ControlError) {
             let failures = try await self.change(
+                adding: runs,
                 { (writer) throws(QueueStoreError) in try Self.add(runs, writer) },
-                touching: { _ in Set(runs.compactMap(\.first).map(\.transfer.session)) },
                 then: { core, failures in
                     var index = 0
                     for run in runs {
@@ -69,6 +69,35 @@ extension DaemonCore {
             for place in places { results[place] = .failure(error) }
         }
         return results
+    }
+
+    /// Stores transfers, and takes from the same transaction those that can start.
+    private func change<T: Sendable>(
+        adding groups: [[Addition]],
+        _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
+        then apply: @escaping @Sendable (isolated DaemonCore, T) -> Void
+    ) async throws(ControlError) -> T {
+        let claims = self.claims(adding: groups)
+        do throws(ControlError) {
+            return
+                try await self.change(
+                    { (writer) throws(QueueStoreError) in
+                        let value = try work(writer)
+                        var found: [[NextTransfer]] = []
+                        for claim in claims { found.append(try writer.reader.nextToRun(claim.query)) }
+                        return (value, found)
+                    },
+                    touching: { _ in Set(groups.compactMap(\.first).map(\.transfer.session)) },
+                    then: { core, result in
+                        apply(core, result.0)
+                        for (claim, found) in zip(claims, result.1) { core.claimed(claim.session, claim.claim, found) }
+                    }
+                )
+                .0
+        } catch {
+            for claim in claims { self.machine.claimFailed(claim.session) }
+            throw error
+        }
     }
 
     /// Adds runs of transfers; returns the errors of those whose identifiers already exist, by index.

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
-internal import FileStorage
 internal import Logging
 internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
+
+/// A claim, and what to ask the store for it.
+struct PlannedClaim: Sendable {
+    let session: String?
+    let claim: QueueMachine.Claim
+    var query: TurnQuery
+}
 
 /// Performs the machine's actions.
 extension DaemonCore {
@@ -50,13 +56,9 @@ extension DaemonCore {
 
     /// Reads the next transfers to run, in the order of the store's transactions, so that it sees every earlier change.
     private func claim(_ session: String?, _ claim: QueueMachine.Claim) {
-        var query = TurnQuery(session: session, limit: claim.limit)
-        query.excluded = Set(claim.excluded.compactMap { GID(rawValue: $0) })
-        for (host, room) in claim.caps { query.room[HostKey(rawValue: host)] = room }
-        query.known = self.added.ids
-        let asked = query
+        let query = self.query(session, claim)
         self.later(
-            { (writer) throws(QueueStoreError) in try writer.reader.nextToRun(asked) },
+            { (writer) throws(QueueStoreError) in try writer.reader.nextToRun(query) },
             isAwaited: true,
             writes: false,
             done: { core, result in
@@ -72,7 +74,30 @@ extension DaemonCore {
         )
     }
 
-    private func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [NextTransfer]) {
+    private func query(_ session: String?, _ claim: QueueMachine.Claim) -> TurnQuery {
+        var query = TurnQuery(session: session, limit: claim.limit)
+        query.excluded = Set(claim.excluded.compactMap { GID(rawValue: $0) })
+        for (host, room) in claim.caps { query.room[HostKey(rawValue: host)] = room }
+        query.known = self.added.ids
+        return query
+    }
+
+    /// Plans the claims to perform in the transaction that adds transfers: at most one for each queue.
+    func claims(adding groups: [[Addition]]) -> [PlannedClaim] {
+        var waiting: [String?: Set<GID>] = [:]
+        for entry in groups.joined() where entry.transfer.state == .waiting {
+            waiting[entry.transfer.session, default: []].insert(entry.transfer.id)
+        }
+        return waiting.compactMap { session, ids in
+            self.lane(session)
+            guard let claim = self.machine.claimWhileAdding(session) else { return nil }
+            var query = self.query(session, claim)
+            query.known.formUnion(ids)
+            return PlannedClaim(session: session, claim: claim, query: query)
+        }
+    }
+
+    func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [NextTransfer]) {
         guard let lane = self.lanes[session] else { return }
         lane.claimed = Dictionary(minimumCapacity: found.count)
         var claimed: [QueueMachine.Claimed] = []

@@ -40,7 +40,6 @@ package struct HookCommands: Sendable, Hashable {
     /// Whether the commands are empty.
     package var isEmpty: Bool { self.own.isEmpty && self.aria2.isEmpty }
 
-    /// Returns the calls for an event.
     func calls(for event: ServiceEvent) -> [HookCall] {
         switch event {
         case .started(let record): self.calls(.start, [.start], record)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
-internal import FileStorage
+internal import Files
 internal import Logging
 internal import Platform
 internal import TransferCore

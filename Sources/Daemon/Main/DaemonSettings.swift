@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
 package import Logging
-internal import FileStorage
+internal import Files
 package import TransferCore
 
 internal import Platform

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 
@@ -18,7 +19,6 @@ package struct RememberedOptions: Sendable, Hashable {
     /// Whether the daemon had a token from its arguments or a descriptor, which is not stored.
     package var hadToken: Bool
 
-    /// Creates options.
     package init(_ arguments: [String], hadToken: Bool = false) {
         self.arguments = arguments
         self.hadToken = hadToken

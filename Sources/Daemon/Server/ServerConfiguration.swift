@@ -50,7 +50,6 @@ package struct ServerConfiguration: Sendable {
     /// aria2's session identifier: 40 hexadecimal digits, new at each start.
     package let sessionID: String
 
-    /// Creates a configuration.
     package init(listen: Listen? = nil, socketPath: String? = nil, token: String? = nil, directory: String) {
         self.listen = listen
         self.socketPath = socketPath
@@ -65,7 +64,6 @@ package struct ServerConfiguration: Sendable {
     var allowedRoots: [String] { [self.directory] + self.moreRoots }
 }
 
-/// The limits of the server.
 package struct ServerLimits: Sendable, Hashable {
     /// The maximum number of connections over TCP.
     ///

@@ -20,13 +20,11 @@ package struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// How to fix it.
     package var remedy: String
 
-    /// Creates an error.
     package init(_ code: Code, _ message: String, remedy: String) {
         self.code = code
         self.message = message
         self.remedy = remedy
     }
 
-    /// The message and the remedy.
     package var description: String { "\(self.message); \(self.remedy)" }
 }

@@ -196,7 +196,6 @@ extension TransferService {
 
 /// A transfer to be added, and its place.
 package struct PlacedTransfer: Sendable, Hashable {
-    /// The transfer.
     package var transfer: NewTransfer
     /// Its index among the unfinished transfers, or `nil` for the end.
     package var position: Int?
@@ -208,7 +207,6 @@ package struct PlacedTransfer: Sendable, Hashable {
     }
 }
 
-/// An action on a transfer.
 package enum TransferAction: Sendable, Hashable {
     /// Stops it until it is resumed; it keeps its bytes.
     case pause
@@ -263,13 +261,10 @@ package struct Schedule: Sendable, Hashable {
 package enum ServiceEvent: Sendable {
     /// The transfer started to run.
     case started(TransferRecord)
-    /// The transfer was paused.
     case paused(TransferRecord)
-    /// The transfer was removed.
     case removed(TransferRecord)
     /// The transfer is complete and durable.
     case finished(TransferRecord)
-    /// The transfer failed.
     case failed(TransferRecord)
     /// The transfer was added or queued again.
     case queued(TransferRecord)
@@ -341,7 +336,6 @@ package struct SessionOpening: Sendable {
     }
 }
 
-/// An event of a session.
 package struct SessionEvent: Sendable, Hashable {
     /// Its number, from 1 on without gaps; 0 for transient events, such as progress.
     package var number: Int64
@@ -358,7 +352,6 @@ package struct SessionEvent: Sendable, Hashable {
 
 /// A session, as shown to users.
 package struct SessionSummary: Sendable, Hashable {
-    /// Its identifier.
     package var identifier: String
     /// The number of its unfinished transfers.
     package var unfinished: Int

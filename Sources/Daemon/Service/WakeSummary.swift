@@ -15,14 +15,12 @@ package struct WakeSummary: Sendable, Hashable {
         case exhausted
     }
 
-    /// The state.
     package var state: State
     /// The number of consecutive failed starts.
     package var failures: Int
     /// The last failure, if there is one.
     package var problem: String?
 
-    /// Creates a summary.
     package init(state: State, failures: Int, problem: String?) {
         self.state = state
         self.failures = failures

@@ -12,7 +12,6 @@ package struct SampleFilter: Sendable, Hashable {
     /// The wanted media types; all if it is empty.
     package var types: [MediaTypePattern]
 
-    /// Creates a filter.
     package init(minimum: Int64? = nil, maximum: Int64? = nil, types: [MediaTypePattern] = []) {
         self.minimum = minimum
         self.maximum = maximum
@@ -84,12 +83,11 @@ package struct SampleFilter: Sendable, Hashable {
 /// Why a content is not wanted.
 ///
 /// It is the failure of its row, which is not retryable: another attempt gets the same.
-package struct FilterRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+package struct FilterRefusal: Sendable, Hashable, CustomStringConvertible {
     /// The filter that applied.
     ///
     /// The raw values are stable: they are the `error_code` in reports.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// The size.
         case size = "filtered-size"
         /// The media type.
         case type = "filtered-type"
@@ -106,6 +104,5 @@ package struct FilterRefusal: Error, Sendable, Hashable, CustomStringConvertible
         self.message = message
     }
 
-    /// The message.
     package var description: String { self.message }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
-/// The columns of a report.
 package enum ReportColumns {
     /// The names of all columns that a report can add to those of the table.
     ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
+internal import Files
 internal import Platform
 package import TransferCore
 
@@ -20,26 +21,6 @@ package struct ReportFile: ~Copyable {
         package var lastSample: ReportedSample?
     }
 
-    /// The reason why a report cannot be used.
-    package enum Refusal: Error, Sendable, CustomStringConvertible {
-        /// Another run has locked it.
-        case busy(String)
-        /// It is of another table, or of other options.
-        case other(String)
-        /// It cannot be opened, read or written, or it is not a report.
-        case unusable(StorageError)
-
-        /// The problem and how to fix it.
-        package var description: String {
-            switch self {
-            case .busy(let path): "'\(path)' is being written by another run; wait for its end, or name another report"
-            case .other(let message): message
-            case .unusable(let error): error.message
-            }
-        }
-    }
-
-    /// The path.
     package let path: String
     private let file: FileDescriptor
     /// The length up to the end of the last complete line.
@@ -51,20 +32,20 @@ package struct ReportFile: ~Copyable {
 
     /// Opens or creates a report, and locks it.
     ///
-    /// - Throws: ``Refusal``.
-    package init(opening path: String) throws(Refusal) {
+    /// - Throws: ``DatasetError``.
+    package init(opening path: String) throws(DatasetError) {
         var raw: Int32
         repeat {
             raw = FileCalls.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
         } while raw < 0 && errno == EINTR
         guard raw >= 0 else {
-            throw .unusable(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))
+            throw .storage(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))
         }
         let file = FileDescriptor(raw)
         guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
-            throw .unusable(StorageError(.cannotOpen, "the report '\(path)' is not a regular file; name another one"))
+            throw .storage(StorageError(.cannotOpen, "the report '\(path)' is not a regular file; name another one"))
         }
-        guard file.lock() == 0 else { throw .busy(path) }
+        guard file.lock() == 0 else { throw .busy(report: path) }
         self.path = path
         self.file = file
     }
@@ -74,8 +55,8 @@ package struct ReportFile: ~Copyable {
 
     /// Reads the rows, and removes an incomplete last line.
     ///
-    /// - Throws: ``Refusal/unusable(_:)`` if reading fails, or a line is not one of a report.
-    package mutating func read() throws(Refusal) -> Contents {
+    /// - Throws: ``DatasetError/storage(_:)`` if reading fails, or a line is not one of a report.
+    package mutating func read() throws(DatasetError) -> Contents {
         var contents = Contents()
         let end: Int64
         let length: Int64
@@ -90,19 +71,19 @@ package struct ReportFile: ~Copyable {
                 sample += line
             }
         } catch {
-            throw .unusable(error)
+            throw .storage(error)
         }
         contents.lastSample = ReportedSample(sample[...])
         self.end = end
         self.kept = end
         if end == 0, length > 0, !self.beginsLikeReport {
-            throw .unusable(
+            throw .storage(
                 StorageError(.badJournal, "'\(self.path)' is not a report; remove it, or name another one")
             )
         }
         if length > end {
             let number = self.file.truncate(end)
-            guard number == 0 else { throw .unusable(self.error(number)) }
+            guard number == 0 else { throw .storage(self.error(number)) }
             self.isDirty = true
         }
         return contents

@@ -3,7 +3,6 @@ package import TransferCore
 
 /// Formats the lines of a report.
 package struct ReportLine: Sendable {
-    /// The algorithm of the digests.
     package var algorithm: DigestAlgorithm
 
     /// Creates a formatter.

@@ -4,7 +4,6 @@ internal import TransferCore
 
 /// A report that is open, locked and read, with its origin checked.
 struct ReportOpening: ~Copyable {
-    /// The id of the report.
     let id: String
     /// The rows that it has.
     let contents: ReportFile.Contents
@@ -15,27 +14,15 @@ struct ReportOpening: ~Copyable {
     /// - Parameters:
     ///   - path: The report.
     ///   - terms: What must be equal for it to be continued.
-    /// - Throws: `DatasetRun.Refusal`.
-    init(_ path: String, terms: [JSON.Member]) throws(DatasetRun.Refusal) {
-        do throws(ReportFile.Refusal) {
-            var file = try ReportFile(opening: path)
-            let contents = try file.read()
-            let (id, isNew) = try Self.origin(of: path, terms, hasLines: !file.isEmpty)
-            do throws(StorageError) {
-                if !isNew { try file.syncEarlierLines() }
-            } catch {
-                throw .unusable(error)
-            }
-            self.id = id
-            self.contents = contents
-            self.file = file
-        } catch {
-            switch error {
-            case .busy: throw .busy(error.description)
-            case .other(let message): throw .otherReport(message)
-            case .unusable(let error): throw .storage(error)
-            }
-        }
+    /// - Throws: ``DatasetError``.
+    init(_ path: String, terms: [JSON.Member]) throws(DatasetError) {
+        var file = try ReportFile(opening: path)
+        let contents = try file.read()
+        let (id, isNew) = try Self.origin(of: path, terms, hasLines: !file.isEmpty)
+        do throws(StorageError) { if !isNew { try file.syncEarlierLines() } } catch { throw .storage(error) }
+        self.id = id
+        self.contents = contents
+        self.file = file
     }
 
     consuming func takeFile() -> ReportFile { self.file }
@@ -44,9 +31,9 @@ struct ReportOpening: ~Copyable {
         of path: String,
         _ terms: [JSON.Member],
         hasLines: Bool
-    ) throws(ReportFile.Refusal) -> (id: String, isNew: Bool) {
+    ) throws(DatasetError) -> (id: String, isNew: Bool) {
         let found: ReportOrigin?
-        do throws(StorageError) { found = try ReportOrigin.read(of: path) } catch { throw .unusable(error) }
+        do throws(StorageError) { found = try ReportOrigin.read(of: path) } catch { throw .storage(error) }
         if let found {
             guard let difference = found.difference(from: terms) else {
                 // Before the first line the names must be durable: a process that gave them, and was killed, may not have
@@ -54,17 +41,19 @@ struct ReportOpening: ~Copyable {
                 if !hasLines { try Self.write(found, of: path) }
                 return (found.id, false)
             }
-            if hasLines { throw .other(Self.message(path, difference)) }
+            if hasLines { throw .otherReport(Self.message(path, difference)) }
         } else if hasLines {
-            throw .other("'\(path)' cannot be continued without '\(ReportOrigin.path(of: path))'; name another report")
+            throw .otherReport(
+                "'\(path)' cannot be continued without '\(ReportOrigin.path(of: path))'; name another report"
+            )
         }
         let origin = ReportOrigin(id: Self.newID(), terms: terms)
         try Self.write(origin, of: path)
         return (origin.id, true)
     }
 
-    private static func write(_ origin: ReportOrigin, of path: String) throws(ReportFile.Refusal) {
-        do throws(StorageError) { try origin.write(of: path) } catch { throw .unusable(error) }
+    private static func write(_ origin: ReportOrigin, of path: String) throws(DatasetError) {
+        do throws(StorageError) { try origin.write(of: path) } catch { throw .storage(error) }
     }
 
     private static func message(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Crypto
-package import FileStorage
+package import Files
 internal import Platform
 package import TransferCore
 
@@ -14,13 +14,11 @@ package struct ReportOrigin: Sendable, Equatable {
     /// The values that must be equal for the report to be continued, by name.
     package var terms: [JSON.Member]
 
-    /// Creates an origin.
     package init(id: String, terms: [JSON.Member]) {
         self.id = id
         self.terms = terms
     }
 
-    /// The path of the origin of a report.
     package static func path(of report: String) -> String { report + ".origin" }
 
     private static let format = "martlet-report-origin"

@@ -8,13 +8,11 @@ package struct RowSet: Sendable, Equatable {
     private static let pageShift: Int64 = 19
 
     private var pages: [Int64: [UInt64]] = [:]
-    /// The number of rows in the set.
     package private(set) var count: Int64 = 0
 
     /// Creates an empty set.
     package init() {}
 
-    /// Whether a row is in the set.
     package func contains(_ number: Int64) -> Bool {
         guard number >= 0, let page = self.pages[number >> Self.pageShift] else { return false }
         let (word, bit) = Self.position(number)

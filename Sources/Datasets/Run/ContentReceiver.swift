@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import Synchronization
 internal import TransferCore
@@ -135,7 +136,6 @@ final class ContentStorage: Sendable {
         return Int64(bytes.count) + 4096
     }
 
-    /// Creates an unnamed file.
     func unnamedFile() throws(StorageError) -> FileDescriptor {
         guard let directory = try DirectoryHandle.open(self.directory, creating: true) else {
             throw self.error(ENOENT)

@@ -8,7 +8,6 @@ internal import TransferEngine
 ///
 /// It is the user info and the policy of the row's download.
 package final class DatasetFetch: TransferPolicy {
-    /// The row.
     package let row: DatasetRow
     /// The receiver of the content, or `nil` if it is received into a file.
     let receiver: ContentReceiver?

@@ -11,7 +11,6 @@
 package struct DatasetMachine<Line: Sendable>: Sendable {
     /// The decision about a row that was read.
     package enum Admission: Sendable, Equatable {
-        /// Fetch it.
         case fetch
         /// An earlier run has reported it.
         case reported
@@ -26,7 +25,6 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
         case stored(Line)
     }
 
-    /// The rows that are reported.
     private var reported: RowSet
     /// The rows that are being fetched or stored.
     private var active: [Int64: Phase] = [:]

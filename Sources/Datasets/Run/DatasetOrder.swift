@@ -10,7 +10,6 @@ package struct DatasetOrder: Sendable {
         /// When one is complete.
         package var limits: ShardLimits
 
-        /// Creates an order.
         package init(directory: String, limits: ShardLimits) {
             self.directory = directory
             self.limits = limits
@@ -38,7 +37,6 @@ package struct DatasetOrder: Sendable {
     /// The options on which the lines of the report depend, by name, for ``ReportOrigin``.
     package var terms: [JSON.Member] = []
 
-    /// Creates an order.
     package init(table: String, parser: TableParser) {
         self.table = table
         self.parser = parser

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Concurrency
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import Synchronization
 package import TransferCore
@@ -12,27 +13,6 @@ package import TransferEngine
 package final class DatasetRun: Sendable {
     typealias Machine = DatasetMachine<[UInt8]>
 
-    /// The reason why a run cannot start.
-    package enum Refusal: Error, Sendable, CustomStringConvertible {
-        /// Another run writes the report.
-        case busy(String)
-        /// The report is of another table, or of other options.
-        case otherReport(String)
-        /// The table cannot be read.
-        case table(TableError)
-        /// A file cannot be used.
-        case storage(StorageError)
-
-        /// The problem and how to fix it.
-        package var description: String {
-            switch self {
-            case .busy(let message), .otherReport(let message): message
-            case .table(let error): error.message
-            case .storage(let error): error.message
-            }
-        }
-    }
-
     let order: DatasetOrder
     private let formatter: ReportLine
     /// The table, which is opened before anything is written.
@@ -42,27 +22,28 @@ package final class DatasetRun: Sendable {
     let machine: Mutex<Machine>
     private let storage: ContentStorage?
     private let shards: ShardStore?
-    private let digests: any SerialWorker
+    /// The thread that writes the report and the shards, and reads files for their digests.
+    private let worker: any SerialWorker
     private let onFailure: @Sendable (StorageError) -> Void
 
     /// Opens the table, the report and the shards.
     ///
     /// - Parameters:
     ///   - order: What to do.
-    ///   - workers: Creates the threads that write the report and the shards.
+    ///   - workers: Creates the threads: one that writes the report and the shards, and one that syncs full shards.
     ///   - onFailure: Called on any thread when the report or a shard cannot be written: the run must be stopped then. No
     ///     row fails because of it.
-    /// - Throws: ``Refusal``.
+    /// - Throws: ``DatasetError``.
     package init(
         _ order: DatasetOrder,
         workers: SerialWorkerFactory = DispatchWorker.factory,
         onFailure: @escaping @Sendable (StorageError) -> Void
-    ) throws(Refusal) {
+    ) throws(DatasetError) {
         self.order = order
-        self.digests = workers("martlet.dataset.digests")
+        self.worker = workers("martlet.dataset")
         self.onFailure = onFailure
         self.formatter = ReportLine(order.algorithm)
-        do throws(TableError) { self.table = try TableReader.open(order.table) } catch { throw .table(error) }
+        do throws(SyntaxError) { self.table = try TableReader.open(order.table) } catch { throw .table(error) }
         var earlier = ReportFile.Contents()
         if let path = order.report {
             let known: [JSON.Member]
@@ -74,7 +55,7 @@ package final class DatasetRun: Sendable {
             let report = try ReportOpening(path, terms: order.terms + known)
             self.id = report.id
             earlier = report.contents
-            self.writer = ReportWriter(report.takeFile(), worker: workers("martlet.report"), onFailure: onFailure)
+            self.writer = ReportWriter(report.takeFile(), worker: self.worker, onFailure: onFailure)
         } else {
             self.id = ""
             self.writer = nil
@@ -92,7 +73,8 @@ package final class DatasetRun: Sendable {
                         lastSample: earlier.lastSample,
                         retried: order.isRetry ? order.table : nil
                     ),
-                    workers: workers
+                    worker: self.worker,
+                    closer: workers("martlet.shards.closing")
                 )
             } catch {
                 throw .storage(error)
@@ -106,7 +88,6 @@ package final class DatasetRun: Sendable {
         }
     }
 
-    /// A reader of the table.
     package func reader() -> TableReader { TableReader(self.table, self.order.parser) }
 
     /// Whether no more rows should be fetched now, because earlier ones wait to be written.
@@ -237,7 +218,7 @@ package final class DatasetRun: Sendable {
     }
 
     private func digest(_ fetch: DatasetFetch, _ result: DatasetResult, _ path: String) {
-        self.digests.perform {
+        self.worker.perform {
             var result = result
             let (directory, name) = Self.split(path)
             do throws(StorageError) {
@@ -315,7 +296,7 @@ package final class DatasetRun: Sendable {
     ///
     /// - Throws: `StorageError`.
     package func finish() throws(StorageError) {
-        self.digests.waitUntilIdle()
+        self.worker.waitUntilIdle()
         try self.shards?.finish()
         try self.writer?.appendDurably([])
     }

@@ -3,7 +3,7 @@ internal import Concurrency
 internal import Synchronization
 internal import TransferCore
 
-/// Appends contents to shards on a separate thread.
+/// Appends contents to shards on the thread of the run.
 final class ShardStore: Sendable {
     private struct State {
         weak var run: DatasetRun?
@@ -33,14 +33,16 @@ final class ShardStore: Sendable {
     /// - Parameters:
     ///   - shards: The directory and the limits.
     ///   - owner: The report.
-    ///   - workers: Creates the threads.
+    ///   - worker: The thread that fills shards.
+    ///   - closer: The thread that syncs and reports full shards, while the next one is filled.
     /// - Throws: `StorageError` as `ShardWriter`.
     init(
         _ shards: DatasetOrder.Shards,
         owner: ShardReport,
-        workers: SerialWorkerFactory
+        worker: any SerialWorker,
+        closer: any SerialWorker
     ) throws(StorageError) {
-        self.worker = workers("martlet.shards")
+        self.worker = worker
         self.idle = shards.limits.idle
         let link = Link()
         self.link = link
@@ -48,7 +50,7 @@ final class ShardStore: Sendable {
             directory: shards.directory,
             limits: shards.limits,
             owner: owner,
-            closer: workers("martlet.shards.closing")
+            closer: closer
         ) { (shard) throws(StorageError) in
             try link.store?.report(shard)
         }

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FileStorage
+package import Files
 package import TransferCore
 
 /// A fetched row, to be written into a shard.
 package struct DatasetSample: Sendable {
-    /// The row.
     package var row: DatasetRow
-    /// The content.
     package var content: SampleContent
     /// The value of `Content-Type`, or `nil`.
     package var mediaType: String?
     /// The members of the row's report that are known so far.
     package var metadata: [JSON.Member]
 
-    /// Creates a sample.
     package init(row: DatasetRow, content: SampleContent, mediaType: String?, metadata: [JSON.Member] = []) {
         self.row = row
         self.content = content
@@ -22,7 +19,6 @@ package struct DatasetSample: Sendable {
     }
 }
 
-/// The content of a sample.
 package enum SampleContent: Sendable {
     /// Bytes in memory.
     case bytes([UInt8])

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 
 /// The report of a run that writes shards.
 package struct ShardReport: Sendable {
-    /// Its path.
     package var path: String
     /// The id of its origin.
     package var id: String

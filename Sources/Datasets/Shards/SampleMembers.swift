@@ -16,7 +16,6 @@ struct SampleMembers {
     var contentName: String { "\(self.name).\(self.ending)" }
     /// The name of the member with the row.
     var rowName: String { "\(self.name).\(SampleExtension.row)" }
-    /// The offset of the content in the sample.
     var contentOffset: Int64 { TarFormat.headerSize(of: self.contentName, size: self.length) }
     /// The number of bytes of both members.
     var size: Int64 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 

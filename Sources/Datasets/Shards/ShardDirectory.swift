@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 
@@ -67,7 +68,6 @@ struct ShardDirectory {
         return (inventory.next, leftovers)
     }
 
-    /// Creates the file of a shard.
     func create(_ name: String) throws(StorageError) -> ShardFile {
         switch self.handle.open(name, O_RDWR | O_CREAT | O_EXCL) {
         case .success(let descriptor): return ShardFile(descriptor, path: self.handle.path(name))

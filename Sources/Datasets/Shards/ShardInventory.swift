@@ -7,7 +7,6 @@
 struct ShardInventory: Equatable {
     /// An entry of the directory.
     struct Entry: Equatable {
-        /// The name.
         var name: String
         /// Whether it is a regular file.
         var isRegular: Bool
@@ -26,7 +25,6 @@ struct ShardInventory: Equatable {
 
     /// A report that is listed but was not found.
     struct LostReport: Equatable {
-        /// Its path.
         var path: String
         /// Whether another file has its name.
         var isReplaced: Bool
@@ -48,7 +46,6 @@ struct ShardInventory: Equatable {
     var removed: [String] = []
     /// The complete shard to rename, and its new name.
     var aside: (from: String, to: String)?
-    /// The number of the next shard.
     var next: Int64 = 0
 
     /// Examines the entries of a directory.

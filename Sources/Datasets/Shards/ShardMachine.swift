@@ -24,7 +24,6 @@ struct ShardMachine {
         case sync(String)
         /// Rename it, without replacing a file.
         case rename(String, to: String)
-        /// Sync the directory.
         case syncDirectory
         /// Report the rows.
         case report(ClosedShard)

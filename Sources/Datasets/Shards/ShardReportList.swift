@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 
@@ -7,7 +7,6 @@ internal import TransferCore
 ///
 /// It does not say which shards a report names: only the report does.
 struct ShardReportList: Equatable {
-    /// A report.
     struct Entry: Equatable {
         /// The id of its origin.
         var id: String
@@ -17,7 +16,6 @@ struct ShardReportList: Equatable {
         var relative: String?
     }
 
-    /// The name of the list.
     static let name = ".martlet-reports"
     /// The maximum size of a list in bytes.
     private static let limit = 16 << 20
@@ -37,7 +35,6 @@ struct ShardReportList: Equatable {
         }
     }
 
-    /// Creates a list.
     init(_ entries: [Entry] = []) { self.entries = entries }
 
     /// The content of the file.

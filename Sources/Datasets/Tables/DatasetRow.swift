@@ -18,7 +18,6 @@ package struct DatasetRow: Sendable, Equatable {
     /// The other columns, in the table's order.
     package var others: [JSON.Member]
 
-    /// Creates a row.
     package init(
         number: Int64,
         key: String? = nil,

@@ -10,7 +10,6 @@
 ///
 /// - Source: RFC 4180.
 struct DelimitedSplitter {
-    /// A record.
     enum Record {
         ///
         /// `hasReturns`: whether a CR without LF is outside of quotation marks.

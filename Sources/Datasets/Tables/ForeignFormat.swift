@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A format of tables or of compression that `get --manifest` does not read.
 package enum ForeignFormat: CaseIterable, Sendable {
-    /// Parquet.
     case parquet
     /// Arrow's file format, also called Feather.
     case arrow
-    /// Zstandard.
     case zstandard
-    /// XZ.
     case xz
-    /// bzip2.
     case bzip2
     /// A zip archive.
     case zip

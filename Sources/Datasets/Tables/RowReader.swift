@@ -54,9 +54,7 @@ struct RowReader {
 
 /// The counts of a report's rows, of which the failed ones are read.
 package struct ReportedRows: Sendable, Equatable {
-    /// The number of rows.
     package var rows: Int64 = 0
-    /// The number of rows that failed.
     package var failed: Int64 = 0
     /// The number of rows that were selected, those that cannot be read included.
     package var selected: Int64 = 0
@@ -136,7 +134,7 @@ private struct Columns {
 
     private mutating func setChecksum(_ member: JSON.Member) {
         guard let text = self.text(member) else { return }
-        do throws(DigestSyntaxError) {
+        do throws(SyntaxError) {
             self.checksum = try ExpectedDigest(columnValue: text)
         } catch {
             // Reported, so that a retry refuses the row again, and does not fetch it without a digest.
@@ -151,8 +149,8 @@ private struct Columns {
 extension ExpectedDigest {
     /// Parses a value of the column `checksum`: `sha256:HEX` and similar forms, or the hexadecimal digits alone.
     ///
-    /// - Throws: `DigestSyntaxError`.
-    package init(columnValue text: String) throws(DigestSyntaxError) {
+    /// - Throws: `SyntaxError`.
+    package init(columnValue text: String) throws(SyntaxError) {
         let source = "the table"
         if !text.contains(":"), !text.contains("="), let bytes = Hexadecimal.decode(text.utf8),
             let algorithm = DigestAlgorithm.allCases.first(where: { $0.byteCount == bytes.count })

@@ -5,7 +5,6 @@
 package struct TableColumns: Sendable, Equatable {
     /// A meaning of a column.
     package enum Role: String, Sendable, CaseIterable {
-        /// The URL.
         case url
         /// The row's identity for the user.
         case key
@@ -15,9 +14,7 @@ package struct TableColumns: Sendable, Equatable {
         case checksum
     }
 
-    /// The column of the URLs.
     package private(set) var url = Role.url.rawValue
-    /// The column of the keys.
     package private(set) var key = Role.key.rawValue
     /// The column of the names of files.
     package private(set) var name = Role.name.rawValue

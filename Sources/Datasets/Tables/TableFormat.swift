@@ -24,18 +24,6 @@ package enum TableFormat: String, Sendable, CaseIterable {
     }
 }
 
-/// The reason why a table cannot be read any further.
-package struct TableError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The problem, its location and how to fix it.
-    package var message: String
-
-    /// Creates an error.
-    package init(_ message: String) { self.message = message }
-
-    /// The problem, its location and how to fix it.
-    package var description: String { self.message }
-}
-
 /// A row of a table, or one that cannot be used.
 package enum TableItem: Sendable, Equatable {
     /// A row, and the number of its first line, from 1.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
+package import TransferCore
 
 /// Parses a table of URLs: bytes in, rows out.
 ///
@@ -23,9 +23,8 @@ package struct TableParser: Sendable {
     /// The bytes of a byte order mark that were found so far; `nil` after the first other byte.
     private var mark: Int? = 0
     /// The error after the rows that were returned last.
-    private var failure: TableError?
+    private var failure: SyntaxError?
 
-    /// Creates a parser of a table.
     package init(_ format: TableFormat, columns: TableColumns = TableColumns(), rowLimit: Int = Self.rowLimit) {
         switch format {
         case .jsonl: self.splitter = .lines(LineSplitter(limit: rowLimit))
@@ -54,23 +53,23 @@ package struct TableParser: Sendable {
     /// Consumes a chunk.
     ///
     /// - Returns: The rows that it completes.
-    /// - Throws: ``TableError`` if the header lacks a column, a quotation mark is not closed, or lines end with CR alone.
+    /// - Throws: ``SyntaxError`` if the header lacks a column, a quotation mark is not closed, or lines end with CR alone.
     ///   The rows before the error are returned first: then the next call throws it.
-    package mutating func take(_ chunk: ArraySlice<UInt8>) throws(TableError) -> [TableItem] {
+    package mutating func take(_ chunk: ArraySlice<UInt8>) throws(SyntaxError) -> [TableItem] {
         if let failure = self.failure { throw failure }
         var chunk = chunk
         self.skipByteOrderMark(&chunk)
         var items: [TableItem] = []
-        do throws(TableError) {
+        do throws(SyntaxError) {
             switch self.splitter {
             case .lines(var lines):
                 self.splitter = .lines(LineSplitter(limit: 0))
                 defer { self.splitter = .lines(lines) }
-                try lines.split(chunk) { (line, number) throws(TableError) in try self.take(line, number, &items) }
+                try lines.split(chunk) { (line, number) throws(SyntaxError) in try self.take(line, number, &items) }
             case .delimited(var records):
                 self.splitter = .lines(LineSplitter(limit: 0))
                 defer { self.splitter = .delimited(records) }
-                try records.split(chunk) { (record, line) throws(TableError) in try self.take(record, line, &items) }
+                try records.split(chunk) { (record, line) throws(SyntaxError) in try self.take(record, line, &items) }
             }
         } catch {
             self.failure = error
@@ -81,18 +80,18 @@ package struct TableParser: Sendable {
 
     /// Completes the last row.
     ///
-    /// - Throws: ``TableError`` as ``take(_:)``, or if there is no header.
-    package mutating func finish() throws(TableError) -> [TableItem] {
+    /// - Throws: ``SyntaxError`` as ``take(_:)``, or if there is no header.
+    package mutating func finish() throws(SyntaxError) -> [TableItem] {
         if let failure = self.failure { throw failure }
         var items: [TableItem] = []
         switch self.splitter {
         case .lines(var lines):
             // The incomplete last line of a report is one that a crash interrupted.
             guard !self.isReport else { break }
-            try lines.finish { (line, number) throws(TableError) in try self.take(line, number, &items) }
+            try lines.finish { (line, number) throws(SyntaxError) in try self.take(line, number, &items) }
         case .delimited(var records):
-            try records.finish { (record, line) throws(TableError) in try self.take(record, line, &items) }
-            guard self.header != nil else { throw TableError("it has no header line, which names the columns") }
+            try records.finish { (record, line) throws(SyntaxError) in try self.take(record, line, &items) }
+            guard self.header != nil else { throw SyntaxError("it has no header line, which names the columns") }
         }
         return items
     }
@@ -117,7 +116,7 @@ package struct TableParser: Sendable {
         _ line: LineSplitter.Line,
         _ number: Int64,
         _ items: inout [TableItem]
-    ) throws(TableError) {
+    ) throws(SyntaxError) {
         var record = TableRecord(line: number, members: [])
         switch line {
         case .tooLong(let hasReturns):
@@ -125,7 +124,7 @@ package struct TableParser: Sendable {
             record.fault = Self.tooLong
         case .text(let bytes):
             guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { return }
-            do throws(JSONError) {
+            do throws(SyntaxError) {
                 if let members = try JSON(parsing: bytes).object {
                     record.members = members
                 } else {
@@ -151,14 +150,14 @@ package struct TableParser: Sendable {
         _ record: DelimitedSplitter.Record,
         _ line: Int64,
         _ items: inout [TableItem]
-    ) throws(TableError) {
+    ) throws(SyntaxError) {
         var result = TableRecord(line: line, members: [])
         switch record {
         case .tooLong(let hasReturns):
             if hasReturns { throw Self.onlyReturns(line) }
             result.fault = Self.tooLong
         case .unclosed(let line):
-            throw TableError(
+            throw SyntaxError(
                 "line \(line): the quotation mark at the start of a field is not closed; close it, or double it within "
                     + "quotation marks if it is text"
             )
@@ -173,25 +172,25 @@ package struct TableParser: Sendable {
                 result.fault = "the row has \(fields.count) columns, but the header has \(header.count)"
             }
         }
-        guard self.header != nil else { throw TableError("line \(line): the header cannot be read; it is too long") }
+        guard self.header != nil else { throw SyntaxError("line \(line): the header cannot be read; it is too long") }
         if let item = self.reader.read(result) { items.append(item) }
     }
 
-    private mutating func takeHeader(_ fields: [String], _ line: Int64) throws(TableError) {
+    private mutating func takeHeader(_ fields: [String], _ line: Int64) throws(SyntaxError) {
         if let missing = self.reader.columns.required.first(where: { !fields.contains($0) }) {
             let names = fields.prefix(10).map { String($0.prefix(40)) }.joined(separator: ", ")
             let advice = missing == "url" ? "--url-column NAME says which one has the URLs" : "check its name"
-            throw TableError("line \(line): the header has no column `\(missing)`, but \(names); \(advice)")
+            throw SyntaxError("line \(line): the header has no column `\(missing)`, but \(names); \(advice)")
         }
         guard Set(fields).count == fields.count else {
-            throw TableError("line \(line): two columns of the header have the same name; rename one")
+            throw SyntaxError("line \(line): two columns of the header have the same name; rename one")
         }
         self.header = fields
     }
 
     private static let tooLong = "the row is longer than \(Self.rowLimit >> 20) MiB"
 
-    private static func onlyReturns(_ line: Int64) -> TableError {
-        TableError("line \(line): lines end with CR alone; convert them with tr '\\r' '\\n'")
+    private static func onlyReturns(_ line: Int64) -> SyntaxError {
+        SyntaxError("line \(line): lines end with CR alone; convert them with tr '\\r' '\\n'")
     }
 }

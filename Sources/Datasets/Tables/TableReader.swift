@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FileStorage
+internal import FileStorage
+package import Files
+package import TransferCore
 internal import Gzip
 internal import Platform
 
@@ -13,7 +15,7 @@ package struct TableReader: ~Copyable {
     private var isFirst = true
     private var hasEnded = false
     /// The error after the rows that were returned last.
-    private var failure: TableError?
+    private var failure: SyntaxError?
 
     /// Creates a reader.
     ///
@@ -27,16 +29,16 @@ package struct TableReader: ~Copyable {
 
     /// Opens a table; `-` is standard input.
     ///
-    /// - Throws: ``TableError`` if it cannot be opened.
-    package static func open(_ path: String) throws(TableError) -> FileDescriptor {
+    /// - Throws: ``SyntaxError`` if it cannot be opened.
+    package static func open(_ path: String) throws(SyntaxError) -> FileDescriptor {
         guard path != "-" else {
             let number = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-            guard number >= 0 else { throw TableError("standard input is closed") }
+            guard number >= 0 else { throw SyntaxError("standard input is closed") }
             return FileDescriptor(number)
         }
         let number = FileCalls.open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
-            throw TableError("'\(path)' cannot be opened: \(String(cString: strerror(errno))); check its name")
+            throw SyntaxError("'\(path)' cannot be opened: \(String(cString: strerror(errno))); check its name")
         }
         return FileDescriptor(number)
     }
@@ -47,47 +49,47 @@ package struct TableReader: ~Copyable {
     /// Reads the next rows; may return none before the end.
     ///
     /// - Returns: The rows, or `nil` after the last ones.
-    /// - Throws: ``TableError`` if reading fails, the table is empty, the compressed data is damaged, or the table cannot
+    /// - Throws: ``SyntaxError`` if reading fails, the table is empty, the compressed data is damaged, or the table cannot
     ///   be parsed. The rows before the error were returned by earlier calls.
-    package mutating func next() throws(TableError) -> [TableItem]? {
+    package mutating func next() throws(SyntaxError) -> [TableItem]? {
         if let failure = self.failure { throw failure }
         guard !self.hasEnded else { return nil }
         let chunk = try self.read()
         if self.isFirst {
             self.isFirst = false
             if chunk.isEmpty, !self.parser.mayBeEmpty {
-                throw TableError("it is empty; check the program that should write it")
+                throw SyntaxError("it is empty; check the program that should write it")
             }
-            if let foreign = ForeignFormat(beginning: chunk) { throw TableError(foreign.advice) }
+            if let foreign = ForeignFormat(beginning: chunk) { throw SyntaxError(foreign.advice) }
             if GzipDecoder.isGzip(chunk) {
-                do throws(GzipError) { self.decoder = try GzipDecoder() } catch { throw TableError(error.message) }
+                do throws(GzipError) { self.decoder = try GzipDecoder() } catch { throw SyntaxError(error.message) }
             }
         }
         guard !chunk.isEmpty else {
             self.hasEnded = true
-            do throws(GzipError) { try self.decoder?.finish() } catch { throw TableError(error.message) }
+            do throws(GzipError) { try self.decoder?.finish() } catch { throw SyntaxError(error.message) }
             return try self.parser.finish()
         }
         guard self.decoder != nil else { return try self.parser.take(chunk[...]) }
         var items: [TableItem] = []
         var parser = self.parser
         defer { self.parser = parser }
-        var failure: TableError?
+        var failure: SyntaxError?
         do throws(GzipError) {
             try self.decoder?
                 .decode(chunk) { bytes in
-                    do throws(TableError) { items += try parser.take(bytes) } catch { failure = error }
+                    do throws(SyntaxError) { items += try parser.take(bytes) } catch { failure = error }
                     return failure == nil
                 }
         } catch {
-            failure = TableError(error.message)
+            failure = SyntaxError(error.message)
         }
         if let failure, items.isEmpty { throw failure }
         self.failure = failure
         return items
     }
 
-    private func read() throws(TableError) -> [UInt8] {
+    private func read() throws(SyntaxError) -> [UInt8] {
         var number: Int32 = 0
         let file = self.file
         // The first chunk must include the signature of a format.
@@ -111,7 +113,7 @@ package struct TableReader: ~Copyable {
                 }
             }
         }
-        guard number == 0 else { throw TableError("it cannot be read: \(String(cString: strerror(number)))") }
+        guard number == 0 else { throw SyntaxError("it cannot be read: \(String(cString: strerror(number)))") }
         return chunk
     }
 }

@@ -15,7 +15,6 @@ package struct CacheKey: Hashable, Sendable {
     /// - Precondition: `count` is in 1...256.
     package func slot(of count: Int) -> Int { Int(self.digest[0]) % count }
 
-    /// The name of the file.
     var fileName: String { Hexadecimal.encode(self.digest) + Self.suffix }
 
     private static let suffix = ".response"

@@ -7,7 +7,6 @@ package import TransferCore
 package struct CacheRequest: Sendable {
     /// The key of the responses to its URL.
     package let key: CacheKey
-    /// Its fields.
     package let fields: HeaderFields
     /// The trust of its session.
     package let trust: CacheTrust

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 package import TransferCore
 
 /// A stored response whose length and digest were verified.

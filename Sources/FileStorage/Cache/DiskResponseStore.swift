@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 internal import Crypto
 internal import Synchronization
 package import TransferCore

@@ -24,7 +24,6 @@ package protocol ResponseStore: AnyObject, Sendable {
         _ selection: CacheSelection
     ) throws(StorageError) -> any CacheEntryWriter
 
-    /// Removes a response.
     func remove(_ key: CacheKey)
 
     /// Removes the responses that arrived, or were validated, at this time or later; all of them for `nil`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Synchronization
 package import TransferCore
 
@@ -7,7 +8,6 @@ package final class InstalledSuffixes: Sendable {
     /// The list at the path that distributions share.
     package static let system = InstalledSuffixes(path: "/usr/share/publicsuffix/public_suffix_list.dat")
 
-    /// The list.
     package let list: PublicSuffixes
     /// The path of the installed list.
     package let path: String

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Platform
 internal import TransferCore
 import TransferEngine
@@ -69,12 +70,10 @@ final class JournalFile: Sendable {
     @discardableResult
     func store(_ bootID: BootID) -> Int32 { self.store([bootID.low, bootID.high], at: JournalLayout.bootIDOffset) }
 
-    /// Stores the commit record.
     func store(_ commit: JournalContents.CommitRecord) {
         self.store(JournalFormat.encodeCommit(commit), at: JournalLayout.commitOffset)
     }
 
-    /// Stores the pairing.
     func store(_ pairing: PartialPairing) {
         self.store(JournalFormat.encodePairing(pairing), at: JournalLayout.pairingOffset)
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import TransferCore
 import TransferEngine
 
@@ -44,13 +45,7 @@ struct JournalContents: Equatable {
     }
 }
 
-/// The reason why a journal is invalid.
-struct JournalDamage: Error, Equatable {
-    let reason: String
-}
-
 enum JournalFormat {
-    /// Encodes a new journal.
     static func encodeNew(
         facts: ResourceFacts,
         bootID: BootID,
@@ -141,29 +136,29 @@ enum JournalFormat {
     /// Decodes a journal.
     ///
     /// Slots with damaged marks are omitted: their bytes are downloaded again.
-    static func decode(_ bytes: [UInt8]) throws(JournalDamage) -> JournalContents {
+    static func decode(_ bytes: [UInt8]) throws(SyntaxError) -> JournalContents {
         guard bytes.count >= JournalLayout.page, bytes.load(UInt64.self, at: 0) == JournalLayout.magic else {
-            throw JournalDamage(reason: "it is not a martlet journal")
+            throw SyntaxError("it is not a martlet journal")
         }
         guard bytes.load(UInt64.self, at: 24) == UInt64(CRC32C.checksum(bytes[0..<24])) else {
-            throw JournalDamage(reason: "its header is damaged")
+            throw SyntaxError("its header is damaged")
         }
         guard bytes.load(UInt32.self, at: 8) == JournalLayout.version else {
-            throw JournalDamage(reason: "it has an unsupported version")
+            throw SyntaxError("it has an unsupported version")
         }
         guard
             let layout = JournalLayout(
                 slotCount: Int(bytes.load(UInt32.self, at: 12)),
                 factsCapacity: Int(clamping: bytes.load(UInt64.self, at: 16))
             ), bytes.count >= layout.size
-        else { throw JournalDamage(reason: "it is truncated") }
+        else { throw SyntaxError("it is truncated") }
         let stateWord = bytes.load(UInt64.self, at: JournalLayout.stateOffset)
         guard let state = JournalMark.decode(stateWord, salt: JournalState.salt).flatMap(JournalState.init) else {
-            throw JournalDamage(reason: "its state is damaged")
+            throw SyntaxError("its state is damaged")
         }
         let blocks = (0..<2).compactMap { Self.decodeFacts(bytes, layout, $0) }
         guard let newest = blocks.max(by: { $0.sequence < $1.sequence }) else {
-            throw JournalDamage(reason: "its facts are damaged")
+            throw SyntaxError("its facts are damaged")
         }
         return JournalContents(
             layout: layout,

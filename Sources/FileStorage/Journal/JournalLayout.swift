@@ -12,7 +12,6 @@
 ///     4096   slots of 32 bytes: start, written, durable, flags, each a mark
 ///     then   two facts blocks; of the intact ones, the one with the larger sequence number is valid
 struct JournalLayout: Equatable {
-    /// The number of slots.
     var slotCount: Int
     /// The size of each facts block in bytes, a multiple of a page.
     var factsCapacity: Int
@@ -51,7 +50,6 @@ struct JournalLayout: Equatable {
     /// The size of the file in bytes.
     var size: Int { Self.page + self.slotCount * Self.slotSize + 2 * self.factsCapacity }
 
-    /// The offset of a field of a slot.
     func offset(of field: SlotField, slot: Int) -> Int {
         Self.page + slot * Self.slotSize + field.rawValue * 8
     }

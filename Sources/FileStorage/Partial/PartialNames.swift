@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import TransferCore
 
 /// The names of the files next to a final name.
 struct PartialNames {
-    /// `NAME.part`.
     let part: String
     /// `NAME.part.journal`.
     let journal: String

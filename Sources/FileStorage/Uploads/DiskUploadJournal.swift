@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Files
 import Platform
 package import TransferCore
 import TransferEngine

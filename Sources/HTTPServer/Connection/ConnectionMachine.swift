@@ -16,7 +16,6 @@ struct ConnectionMachine {
         case nextRequest
         /// Send nothing more, and discard input for a while, so that the response is not lost (RFC 9112 §9.6).
         case linger
-        /// Close the connection.
         case close
     }
 
@@ -24,7 +23,6 @@ struct ConnectionMachine {
     enum Expiry: Hashable {
         /// Wait: the deadline has moved.
         case wait
-        /// Close the connection.
         case close
         /// Respond with 408 (Request Timeout) and close the connection.
         case respondTimeout
@@ -166,7 +164,6 @@ struct ConnectionMachine {
         return self.next(exchange, now)
     }
 
-    /// The connection is closed.
     mutating func closed() { self.state = .closed }
 
     /// The server is stopping: the connection accepts no further request.

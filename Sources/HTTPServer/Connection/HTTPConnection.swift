@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -50,7 +49,6 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     // The request that is being handled.
     /// The request; `nil` if it cannot be parsed, and after its response.
     var request: Request?
-    /// The form of the response to it.
     var form = ResponseForm()
     /// The response that is being sent.
     var response: Response?

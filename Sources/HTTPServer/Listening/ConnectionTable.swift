@@ -67,7 +67,6 @@ struct ConnectionTable<ID: Hashable> {
         self.dropObsolete()
     }
 
-    /// The connection has closed.
     mutating func closed(_ id: ID) {
         guard let turn = self.turns.removeValue(forKey: id) else { return }
         if turn != nil { self.unprotectedCount -= 1 }

@@ -9,7 +9,6 @@ package import TransferCore
 /// A program serves several addresses by several listeners, which may share event loops. A listener runs from
 /// ``start(_:_:on:)`` to ``stop(grace:)`` and cannot be restarted.
 package final class HTTPListener: Sendable {
-    /// The address of a listener.
     package enum Address: Sendable, Hashable {
         /// A host name or address, and a port; 0 selects a free one.
         case tcp(host: String, port: Int)
@@ -31,7 +30,6 @@ package final class HTTPListener: Sendable {
 
     /// The address and the limits of a listener.
     package struct Configuration: Sendable {
-        /// The address.
         package var address: Address
         /// The timeouts of its connections.
         package var times: ConnectionTimes

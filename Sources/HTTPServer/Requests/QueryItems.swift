@@ -3,7 +3,6 @@ package import TransferCore
 
 /// The percent-decoded items of a URL's query or of a form, in order.
 package struct QueryItems: Sendable, Hashable {
-    /// The names and values.
     package private(set) var items: [(name: String, value: String)] = []
 
     /// Parses a query, which is split at `&` and `=`.

@@ -3,7 +3,6 @@ package import TransferCore
 
 /// A request and its origin.
 package struct Request: Sendable {
-    /// The request head.
     package var head: RequestHead
     /// The path and query of the request target.
     package var target: RequestTarget
@@ -31,9 +30,7 @@ package struct Request: Sendable {
     /// The origin whose pages may read the response, if the application allows one.
     package var allowedOrigin: String?
 
-    /// The header fields.
     package var fields: HeaderFields { self.head.fields }
 
-    /// Whether the method is GET or HEAD.
     package var isRead: Bool { self.head.method == "GET" || self.head.method == "HEAD" }
 }

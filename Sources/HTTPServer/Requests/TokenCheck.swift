@@ -11,7 +11,6 @@ package struct TokenCheck: Sendable {
     /// The bytes of the digest, from which other secrets are derived.
     package var bytes: [UInt8] { Array(self.digest) }
 
-    /// Whether this is the token.
     package func accepts(_ token: String) -> Bool {
         // Digests are compared in constant time and have the same length for all tokens.
         SHA256.hash(data: Array(token.utf8)) == self.digest

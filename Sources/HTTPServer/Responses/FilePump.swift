@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 internal import NIOCore
 internal import NIOPosix
@@ -15,7 +15,7 @@ final class FilePump: ContentPump {
 
     private let context: ChannelHandlerContext
     private let core: ListenerCore
-    private let file: FileStorage.FileDescriptor
+    private let file: Files.FileDescriptor
     private let meter: (any ResponseMeter)?
     private var isSent = false
     private var range: Range<Int64>
@@ -33,7 +33,7 @@ final class FilePump: ContentPump {
     init(
         context: ChannelHandlerContext,
         core: ListenerCore,
-        file: FileStorage.FileDescriptor,
+        file: Files.FileDescriptor,
         range: Range<Int64>,
         meter: (any ResponseMeter)?,
         done: @escaping (Bool) -> Void

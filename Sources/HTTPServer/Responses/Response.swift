@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FileStorage
+package import Files
 package import NIOPosix
 package import TransferCore
 
@@ -11,7 +11,6 @@ package struct Response: Sendable {
     package var status: Int
     /// The header fields, except those that the connection adds.
     package var fields: HeaderFields
-    /// The content.
     package var content: Content
     /// Whether the connection must close after the response.
     package var closes = false
@@ -20,14 +19,13 @@ package struct Response: Sendable {
     /// The time for which a route's response is withheld; the request's content is released before.
     package var delay = Duration.zero
 
-    /// The content of a response.
     package enum Content: Sendable {
         /// No content; `Content-Length: 0` is sent if the status allows it.
         case none
         /// These bytes.
         case bytes([UInt8])
         /// A half-open range of a file, sent by sendfile(2) if it is large and the connection is not encrypted.
-        case file(FileStorage.FileDescriptor, Range<Int64>)
+        case file(Files.FileDescriptor, Range<Int64>)
         /// Content, usually of unknown length, that the connection pulls when it can take more.
         case stream(any ContentSource)
         /// Content of unknown length that a task writes.
@@ -58,7 +56,6 @@ package struct Response: Sendable {
         }
     }
 
-    /// Creates a response.
     package init(_ status: Int, _ fields: HeaderFields = [:], _ content: Content = .none) {
         self.status = status
         self.fields = fields

@@ -6,7 +6,6 @@ package final class ByteBudget: Sendable {
     private let limit: Int
     private let used = Atomic<Int>(0)
 
-    /// Creates a budget of a number of bytes.
     package init(limit: Int) { self.limit = limit }
 
     /// Reserves a number of bytes; returns false if the limit would be exceeded.

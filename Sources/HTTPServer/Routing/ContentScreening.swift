@@ -16,7 +16,6 @@ package struct ContentScreening: Sendable {
     /// Creates the screen of a request's content, or of a WebSocket message.
     let screen: @Sendable () -> any ContentScreen
 
-    /// Creates limits.
     package init(limit: Int, budget: UnauthenticatedContent, _ screen: @escaping @Sendable () -> any ContentScreen) {
         self.limit = limit
         self.budget = budget

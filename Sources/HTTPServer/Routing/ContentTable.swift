@@ -33,7 +33,6 @@ struct ContentTable {
     /// - Parameter limit: The maximum number of bytes together.
     init(limit: Int) { self.limit = limit }
 
-    /// The number of contents.
     var count: Int { self.entries.count }
 
     /// Content begins; returns its identifier.

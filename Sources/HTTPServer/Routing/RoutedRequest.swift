@@ -9,7 +9,6 @@ package struct RoutedRequest: Sendable {
     /// The content; empty if the route takes none.
     package internal(set) var content: Result<[UInt8], ContentCollector.Refusal> = .success([])
 
-    /// The header fields.
     package var fields: HeaderFields { self.request.head.fields }
     /// The request target as the client sent it.
     package var target: String { self.request.head.target }

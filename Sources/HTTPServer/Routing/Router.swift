@@ -22,7 +22,6 @@ internal import TransferCore
 /// colon matches any one component, which is not percent-decoded. The first route that matches is used; routes for GET
 /// also serve HEAD. Without a route, the response is `notFound`.
 package struct Router: Sendable {
-    /// Handles a request.
     package typealias Handler = @Sendable (RoutedRequest) async -> Response
 
     private struct Route: Sendable {
@@ -89,7 +88,6 @@ package struct Router: Sendable {
         )
     }
 
-    /// Returns the handler of a request.
     package func handler(for request: Request) -> any RequestHandler {
         let method = request.head.method == "HEAD" ? "GET" : request.head.method
         for route in self.routes where route.method == method {

@@ -19,7 +19,6 @@ package enum WebSocketHandshake {
             && fields.values("Sec-WebSocket-Key").count == 1
     }
 
-    /// The header fields that accept a handshake with a key.
     static func fields(accepting key: String) -> HeaderFields {
         let digest = Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
         return ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": Base64.encode(digest)]

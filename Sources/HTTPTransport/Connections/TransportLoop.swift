@@ -29,7 +29,6 @@ final class TransportLoop: @unchecked Sendable {
     private var sweep: Scheduled<Void>?
     /// All connections that are open or being opened.
     private var connections: [ObjectIdentifier: ClientConnection] = [:]
-    /// The exchanges that are connecting.
     private var connecting: [ObjectIdentifier: HTTPExchange] = [:]
     /// The names that are being resolved.
     private var queries: [ObjectIdentifier: NameQuery] = [:]
@@ -64,8 +63,8 @@ final class TransportLoop: @unchecked Sendable {
 
     /// The route to a URL.
     ///
-    /// - Throws: `ProxyError` if the configured proxy is invalid.
-    func route(for url: HTTPURL) throws(ProxyError) -> Route {
+    /// - Throws: `SyntaxError` if the configured proxy is invalid.
+    func route(for url: HTTPURL) throws(SyntaxError) -> Route {
         guard let proxy = try self.configuration.proxy.proxy(for: url) else { return .direct(url.origin) }
         return url.scheme == .http ? .forwarded(proxy) : .tunnelled(url.origin, proxy)
     }
@@ -116,7 +115,7 @@ final class TransportLoop: @unchecked Sendable {
     ///   - timeout: The time for connecting.
     ///   - addresses: The addresses to which no connection is made.
     ///   - timeline: The times of the connection, if they are to be reported.
-    /// - Returns: The channel; ``DeniedAddress`` if every address of the host is denied.
+    /// - Returns: The channel; ``UnusableAddress`` if every address of the host is denied.
     func connect(
         over route: Route,
         userAgent: String?,
@@ -126,11 +125,11 @@ final class TransportLoop: @unchecked Sendable {
     ) -> EventLoopFuture<any Channel> {
         let hop = route.firstHop
         let address = try? SocketAddress(ipAddress: hop.origin.host, port: hop.origin.port)
-        if address != nil, let denial = DeniedAddress(hop.origin.host, of: hop.origin, by: addresses) {
+        if address != nil, let denial = UnusableAddress(hop.origin.host, of: hop.origin, by: addresses) {
             return self.loop.makeFailedFuture(denial)
         }
         if let address, let family = self.configuration.family, !family.contains(address) {
-            return self.loop.makeFailedFuture(MissingFamily(family: family))
+            return self.loop.makeFailedFuture(UnusableAddress.noneOf(family))
         }
         let bootstrap = ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)

@@ -19,10 +19,9 @@ extension TransportError {
 
     private static func mapped(to peer: Peer, _ error: any Error) -> TransportError {
         if let error = error as? TransportError { return error }
-        if let denial = error as? DeniedAddress { return .denied(denial, for: peer) }
+        if let reason = error as? UnusableAddress { return .unusable(reason, for: peer) }
         if let error = error as? NIOConnectionError {
-            if let denial = error.dnsAError as? DeniedAddress { return .denied(denial, for: peer) }
-            if let missing = error.dnsAError as? MissingFamily { return .missing(missing.family, for: peer) }
+            if let reason = error.dnsAError as? UnusableAddress { return .unusable(reason, for: peer) }
             // A host may have several addresses; a shortage of local resources explains more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
@@ -30,7 +29,6 @@ extension TransportError {
             return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
         if let failure = error as? NameFailure { return .unresolved(peer, [failure]) }
-        if let missing = error as? MissingFamily { return .missing(missing.family, for: peer) }
         if case .connectTimeout? = error as? ChannelError { return .connectTimeout(peer, during: "connecting") }
         if let error = error as? IOError { return Self.connecting(to: peer, errno: error.errnoCode) }
         return Self.handshaking(with: peer, error)
@@ -77,24 +75,24 @@ extension TransportError {
         )
     }
 
-    /// The error of a host without an address of the only permitted family.
-    static func missing(_ family: AddressFamily, for peer: Peer) -> TransportError {
-        let option = family == .ipv4 ? "--ipv4" : "--ipv6"
-        return TransportError(
-            .unknownName,
-            "\(peer.place) has no \(family.rawValue) address, and \(option) permits no other"
-        )
-    }
-
-    /// The error of a host whose address must not be used.
-    static func denied(_ denial: DeniedAddress, for peer: Peer) -> TransportError {
-        let what = denial.address == peer.origin.host ? "" : "\(denial.address), "
-        return TransportError(
-            .addressDenied,
-            "no request is sent to \(peer.place): it is at \(what)\(denial.kind.rawValue)",
-            setting: .addresses
-        )
-        .about(peer)
+    /// The error of a host to whose addresses no connection is made.
+    static func unusable(_ reason: UnusableAddress, for peer: Peer) -> TransportError {
+        switch reason {
+        case .noneOf(let family):
+            let option = family == .ipv4 ? "--ipv4" : "--ipv6"
+            return TransportError(
+                .unknownName,
+                "\(peer.place) has no \(family.rawValue) address, and \(option) permits no other"
+            )
+        case .denied(let address, let kind):
+            let what = address == peer.origin.host ? "" : "\(address), "
+            return TransportError(
+                .addressDenied,
+                "no request is sent to \(peer.place): it is at \(what)\(kind.rawValue)",
+                setting: .addresses
+            )
+            .about(peer)
+        }
     }
 
     /// The error of a timeout before the request could be sent.

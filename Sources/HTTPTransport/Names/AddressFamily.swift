@@ -6,14 +6,7 @@ package enum AddressFamily: String, Sendable, Hashable {
     case ipv4 = "IPv4"
     case ipv6 = "IPv6"
 
-    /// Whether an address is of this family.
     func contains(_ address: SocketAddress) -> Bool {
         address.protocol == (self == .ipv4 ? .inet : .inet6)
     }
-}
-
-/// A host that has no address of the only permitted family.
-struct MissingFamily: Error, Sendable, Hashable {
-    /// The family.
-    let family: AddressFamily
 }

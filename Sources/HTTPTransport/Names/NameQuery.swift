@@ -69,12 +69,12 @@ final class NameQuery: Resolver, @unchecked Sendable {
         case .success(var addresses):
             if let family = self.lane.configuration.family {
                 addresses.removeAll { !family.contains($0) }
-                if addresses.isEmpty { return self.fail(MissingFamily(family: family)) }
+                if addresses.isEmpty { return self.fail(UnusableAddress.noneOf(family)) }
             }
             // Those that remain are connected to: no second lookup could give others.
-            var denial: DeniedAddress?
+            var denial: UnusableAddress?
             addresses.removeAll { address in
-                let denied = address.ipAddress.flatMap { DeniedAddress($0, of: self.origin, by: self.addresses) }
+                let denied = address.ipAddress.flatMap { UnusableAddress($0, of: self.origin, by: self.addresses) }
                 denial = denial ?? denied
                 return denied != nil
             }

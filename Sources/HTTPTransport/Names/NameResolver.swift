@@ -81,7 +81,6 @@ final class NameResolver: Sendable {
     /// No connection could be made to a name's addresses: the next request looks it up again.
     func addressesFailed(_ name: String) { self.state.withLock { $0.cache.addressesFailed(name) } }
 
-    /// The number of threads.
     var threadCount: Int { self.state.withLock { $0.threads } }
 
     private static var now: Int64 { Int64(truncatingIfNeeded: NIODeadline.now().uptimeNanoseconds) }

@@ -35,7 +35,7 @@ extension Cookie {
     init(json: JSON) throws(TransferError) {
         guard let name = json["name"]?.string, let value = json["value"]?.string, let domain = json["domain"]?.string
         else { throw TransferError(.badConfiguration, "a cookie of the configuration lacks name, value or domain") }
-        do throws(CookieError) {
+        do throws(SyntaxError) {
             try self.init(
                 name: name,
                 value: value,
@@ -147,7 +147,7 @@ extension ProxySettings.Rule {
         if json.isNull {
             self = .direct
         } else if let message = json["unusable"]?.string {
-            self = .unusable(ProxyError(.malformed, message))
+            self = .unusable(SyntaxError(message))
         } else if let origin = Origin(json: json) {
             self = .proxy(ProxyServer(origin: origin, authorization: json["authorization"]?.string))
         } else {

@@ -10,7 +10,6 @@ internal import TransferEngine
 struct Outbox {
     /// One command.
     enum Command {
-        /// A new transfer.
         case add(NewTransfer)
         /// A change of one transfer; a later one of the same kind replaces it while it waits.
         case change(TransferID, Kind, JSON)

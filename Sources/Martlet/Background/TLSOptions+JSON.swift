@@ -59,7 +59,7 @@ extension TLSOptions {
         default: throw fields.wrong("minimumVersion")
         }
         for pin in try fields.array("pins") ?? [] {
-            do throws(PinError) {
+            do throws(SyntaxError) {
                 self.pins.append(try Pin(pin["sha256"]?.string ?? "", host: pin["host"]?.string))
             } catch {
                 throw TransferError(.badConfiguration, error.message)

@@ -13,7 +13,6 @@ final class CachingExchange: Exchange, ConnectionReceiver, @unchecked Sendable {
     private enum Phase {
         /// No response from the network has arrived.
         case waiting
-        /// It is delivered.
         case delivering
         /// It has confirmed the stored response, which is delivered once it has ended.
         case confirmed(ResponseHead)

@@ -3,7 +3,6 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// Stores responses in memory.
 final class MemoryResponseStore: ResponseStore {
     private struct Stored {
         var entry: CachedEntry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Platform
-internal import FileStorage
+internal import Files
 
 /// The conditions as reported by Linux: `/sys/class/power_supply`, and the device of the default route.
 ///

@@ -67,7 +67,6 @@ extension Challenge {
 extension Challenge {
     /// How long credentials are kept after a server has accepted them.
     public enum Persistence: Sendable, Hashable {
-        /// For this task.
         case task
         /// For all tasks of the session, in the same protection space.
         case session

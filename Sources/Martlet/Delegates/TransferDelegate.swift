@@ -84,7 +84,6 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// A data task continues as a download task by a delegate's decision; this is the data task's end.
     func task(_ task: DataTask, didBecome download: DownloadTask)
 
-    /// A data task has ended.
     func task(_ task: DataTask, didEndWith result: Result<DataResponse, TransferError>)
 
     /// A download task has ended.

@@ -38,7 +38,6 @@ final class ListLock: Sendable {
 
     deinit { self.release() }
 
-    /// Releases the lock.
     func release() {
         let raw = self.descriptor.withLock { raw in
             defer { raw = -1 }

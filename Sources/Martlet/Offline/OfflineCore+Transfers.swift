@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
 internal import Concurrency
 internal import TransferCore
-internal import FileStorage
+internal import Files
 internal import Synchronization
 internal import TransferEngine
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Concurrency
 internal import TransferCore
-internal import FileStorage
 internal import HTTPTransport
 internal import Synchronization
 internal import TransferEngine

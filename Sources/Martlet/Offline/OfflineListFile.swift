@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import FileStorage
+internal import Files
 internal import TransferEngine
 
 #if canImport(FoundationEssentials)
@@ -32,22 +33,20 @@ struct OfflineListFile: Sendable {
 
     private static let version = 2
     private static let longest = 1 << 28
-    /// The obsolete bytes that are tolerated in any file.
-    private static let leastObsolete = 64 << 10
 
-    let path: String
-    /// The length of the file in bytes; `nil` if it must be replaced before anything is appended.
-    private var length: Int64?
+    private var file: AppendedFile
     /// The size of each download's last record in bytes.
     private var sizes: [String: Int] = [:]
     /// The sum of the sizes.
     private var current = 0
     private var obsolete = 0
 
-    init(path: String) { self.path = path }
+    init(path: String) { self.file = AppendedFile(path) }
+
+    var path: String { self.file.path }
 
     /// Whether the file should be replaced although nothing has changed: it has an old version, or ends incompletely.
-    var isOutdated: Bool { self.length == nil }
+    var isOutdated: Bool { self.file.end == nil }
 
     // MARK: Writing
 
@@ -63,19 +62,15 @@ struct OfflineListFile: Sendable {
         gone: [String],
         all: () -> [OfflineRecord]
     ) throws(TransferError) {
-        if let length = self.length, self.obsolete <= max(self.current, Self.leastObsolete) {
+        if !self.isOutdated, !AppendedFile.isBloated(obsolete: Int64(self.obsolete), current: Int64(self.current)) {
             let encoded = try self.encoded(put)
-            let line = Self.line(encoded.map(\.bytes), gone: gone)
-            // After a failure the end of the file is unknown.
-            self.length = nil
             let isAppended: Bool
             do throws(StorageError) {
-                isAppended = try AtomicFile.append(line, to: self.path, at: length)
+                isAppended = try self.file.append(Self.line(encoded.map(\.bytes), gone: gone))
             } catch {
                 throw TransferError(TransferFailure(error))
             }
             if isAppended {
-                self.length = length + Int64(line.count)
                 for (id, bytes) in encoded { self.count(id, bytes.count) }
                 for id in gone { self.count(id, nil) }
                 return
@@ -90,11 +85,10 @@ struct OfflineListFile: Sendable {
         var bytes = Array("{\"snapshot\":\(records.count),\"version\":\(Self.version)}\n".utf8)
         for (_, record) in encoded { bytes += Self.line([record], gone: []) }
         do throws(StorageError) {
-            try AtomicFile.replace(self.path, with: bytes)
+            try self.file.replace(bytes)
         } catch {
             throw TransferError(TransferFailure(error))
         }
-        self.length = Int64(bytes.count)
         self.sizes = [:]
         (self.current, self.obsolete) = (0, 0)
         for (id, record) in encoded { self.count(id, record.count) }
@@ -204,7 +198,7 @@ struct OfflineListFile: Sendable {
         guard number >= snapshot else { throw self.setAside("it has \(number) of \(snapshot) lines") }
         // A file with appended lines is replaced at opening, when all of it has been read anyway.
         if isWhole, number == snapshot, contents.records.count == snapshot {
-            self.length = Int64(bytes.endIndex)
+            self.file.wasRead(upTo: Int64(bytes.endIndex), of: Int64(bytes.endIndex))
             for (id, size) in contents.sizes { self.count(id, size) }
         }
         return contents.records

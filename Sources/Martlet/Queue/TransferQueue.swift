@@ -250,7 +250,6 @@ public final class TransferQueue: Sendable {
 
     // MARK: Ends of items
 
-    /// The delegates of the queue.
     var hearers: [DelegateList<any TransferQueueDelegate>.Member] { self.delegates.current }
 
     /// Records and reports the end of an item.

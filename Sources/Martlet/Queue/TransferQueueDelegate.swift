@@ -13,7 +13,6 @@ public protocol TransferQueueDelegate: AnyObject, Sendable {
     /// An item has ended with its data.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFinishWith data: DataResponse)
 
-    /// An item has failed.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFailWith error: TransferError)
 
     /// The queue was closed and all items have ended; not called after a stop.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Concurrency
 internal import TransferCore
-internal import FileStorage
+internal import Files
 internal import Synchronization
 internal import TransferEngine
 

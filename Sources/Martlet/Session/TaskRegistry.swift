@@ -100,7 +100,6 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// Forgets a task.
     func forget(_ id: Int) {
         // Released outside the lock: it may be the last reference.
         let task = self.state.withLock { $0.tasks.removeValue(forKey: id) }

@@ -103,7 +103,6 @@ public class TransferTask: @unchecked Sendable {
     let inquiry = Mutex(ResponseInquiry())
     let ownDelegates = Mutex<DelegateList<any TransferDelegate>?>(nil)
 
-    /// The runner of the transfer.
     var runner: any TransferRunner { self.session.runner(of: self) }
 
     init(id: Int, request: TransferRequest, session: TransferSession, isPrivate: Bool) {

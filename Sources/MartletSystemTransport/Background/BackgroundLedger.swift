@@ -262,7 +262,7 @@ struct BackgroundLedger: Sendable {
 }
 
 /// Why a task of a background session ended without a response.
-struct BackgroundFailure: Error, Sendable, Equatable {
+struct BackgroundFailure: Sendable, Equatable {
     var code: TransportError.Code
     var message: String
     var remedy = ""

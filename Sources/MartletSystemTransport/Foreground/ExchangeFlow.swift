@@ -187,7 +187,6 @@ struct ExchangeFlow<Chunk: Sendable>: Sendable {
         self.isPaused = false
     }
 
-    /// The exchange was cancelled.
     mutating func cancelled() {
         guard !self.isOver else { return }
         self.isOver = true

@@ -30,7 +30,6 @@ final class SystemSession: NSObject, URLSessionDataDelegate, @unchecked Sendable
         )
     }
 
-    /// Starts an exchange.
     func start(_ request: ExchangeRequest, receiver: any ExchangeReceiver) -> any Exchange {
         let exchange = SystemExchange(
             request,

@@ -22,13 +22,10 @@ public final class URLSessionTaskMetrics: NSObject, Sendable {
 
     /// The source of a response.
     public enum ResourceFetchType: Int, Sendable {
-        /// Unknown.
         case unknown = 0
-        /// The network.
         case networkLoad = 1
         /// A server's push; not used.
         case serverPush = 2
-        /// The cache of the session.
         case localCache = 3
     }
 }

@@ -68,7 +68,7 @@ struct ProxyDictionary {
         do {
             let origin = try ProxyServer("http://\(shown):\(port)", from: "\(scheme)Proxy").origin
             return .proxy(ProxyServer(origin: origin, user: user, password: try self.text("kCFProxyPasswordKey")))
-        } catch let error as ProxyError {
+        } catch let error as SyntaxError {
             throw TransferError(.badConfiguration, error.message)
         }
     }

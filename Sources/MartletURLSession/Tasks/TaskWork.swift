@@ -6,7 +6,6 @@ internal import FoundationNetworking
 internal import Martlet
 internal import MartletFoundation
 
-/// The work of a task.
 enum TaskWork: Sendable {
     case data
     case download

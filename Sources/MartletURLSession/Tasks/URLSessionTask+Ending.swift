@@ -237,7 +237,6 @@ extension URLSessionTask {
         withExtendedLifetime(page) {}
     }
 
-    /// A download has ended.
     func ended(_ transfer: DownloadTask, downloaded result: Result<DownloadedFile, TransferError>) {
         guard self.isCurrent(transfer) else { return }
         switch result {

@@ -21,7 +21,6 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         case suspended = 1
         /// Cancelled, and not complete yet.
         case canceling = 2
-        /// Complete.
         case completed = 3
     }
 
@@ -293,7 +292,6 @@ open class URLSessionTask: NSObject, NSCopying, @unchecked Sendable {
         set { self.facts.withLock { $0.clientSends = newValue } }
     }
 
-    /// Whether the session lists the task.
     var isListed: Bool {
         self.facts.withLock { $0.life.hasStarted && ($0.life.state == .running || $0.life.state == .suspended) }
     }

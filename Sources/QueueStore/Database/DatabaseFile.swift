@@ -31,7 +31,6 @@ enum DatabaseFile {
         }
     }
 
-    /// Returns the directory of a path.
     static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -29,7 +29,6 @@ final class ReadingThreads: Sendable {
     private let path: String
     private let open: @Sendable () throws(QueueStoreError) -> SQLiteConnection
 
-    /// The number of threads.
     static let count = 2
 
     /// Creates the threads of a database; `open` opens a connection.

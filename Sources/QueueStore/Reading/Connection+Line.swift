@@ -18,7 +18,6 @@ struct Half {
 package struct Standing: Sendable, Hashable {
     /// The number of its row.
     var number: Int64
-    /// The number of its queue.
     var queue: Int64
     /// The number of its state; 4 also if it counts as removed and its end is not stored yet.
     var state: Int64
@@ -33,7 +32,6 @@ package struct Standing: Sendable, Hashable {
     var isLeaving: Bool { self.code < 2 && self.state > 1 }
 }
 
-/// The start of a page.
 struct PageStart {
     /// The queue and the first position of the bucket, or `nil` if there are fewer transfers than the offset.
     var first: (queue: Int64, position: Int64)?

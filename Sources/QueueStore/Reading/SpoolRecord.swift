@@ -19,7 +19,6 @@ struct SpoolRecord {
     private var numbers: [Int64?] = []
     private var texts: [String?] = []
 
-    /// Appends the record of a row.
     static func append(_ row: StatementRow, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(contentsOf: [0, 0, 0, 0, 0, 0, 0, 0])

@@ -31,7 +31,6 @@ struct StateClasses: Sendable, Hashable {
         var isInLine: Bool { self == .waiting || self == .paused }
     }
 
-    /// The range of codes.
     static let codes: ClosedRange<Int64> = -30...1
     /// The number of codes at which codes of the same meaning are merged.
     static let most = 8

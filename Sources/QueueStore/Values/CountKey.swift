@@ -5,10 +5,8 @@ package import Control
 package struct CountKey: Sendable, Hashable {
     /// The session, or `nil` for the shared queue.
     package var session: String?
-    /// The state.
     package var state: TransferRecord.State
 
-    /// Creates a key.
     package init(session: String?, state: TransferRecord.State) {
         self.session = session
         self.state = state

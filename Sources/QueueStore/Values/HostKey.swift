@@ -15,7 +15,6 @@ package struct HostKey: Hashable, Sendable {
     /// Creates a key from its number in the database.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Creates the key of an origin.
     package init(_ origin: Origin) {
         var hash = Hash()
         hash.add(origin.scheme.rawValue)

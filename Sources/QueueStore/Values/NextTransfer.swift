@@ -10,6 +10,5 @@ package struct NextTransfer: Sendable, Hashable {
     /// The transfer; `nil` if it is one of ``TurnQuery/known``.
     package var transfer: StoredTransfer?
 
-    /// The key of its host.
     package var host: HostKey { HostKey(rawValue: self.standing.host) }
 }

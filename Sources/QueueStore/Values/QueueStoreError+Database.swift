@@ -40,7 +40,6 @@ extension QueueStoreError {
         }
     }
 
-    /// The store was closed.
     static func closed(_ path: String) -> QueueStoreError {
         QueueStoreError(.closed, "the database '\(path)' is closed")
     }

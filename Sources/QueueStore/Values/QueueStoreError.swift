@@ -23,7 +23,6 @@ package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertib
         case busy
         /// Reading or writing failed.
         case inputOutput
-        /// The store was closed.
         case closed
     }
 
@@ -32,12 +31,10 @@ package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertib
     /// What failed, where, and how to fix it.
     package var message: String
 
-    /// Creates an error.
     package init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    /// The message.
     package var description: String { self.message }
 }

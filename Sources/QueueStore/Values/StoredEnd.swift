@@ -22,7 +22,6 @@ package struct StoredEnd: Sendable, Hashable {
     /// The transfer's row as it was when the transfer was claimed; `nil` if it is unknown.
     package var standing: Standing?
 
-    /// Creates an end.
     package init(
         id: GID,
         state: TransferRecord.State,

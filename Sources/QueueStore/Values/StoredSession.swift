@@ -3,7 +3,6 @@ package import Control
 
 /// A session in the database.
 package struct StoredSession: Sendable, Hashable {
-    /// Its identifier.
     package var identifier: String
     /// Its configuration, JSON text.
     package var configuration: String
@@ -12,7 +11,6 @@ package struct StoredSession: Sendable, Hashable {
     /// The number of the last event ever stored, or 0.
     package var last: Int64
 
-    /// Creates a session.
     package init(identifier: String, configuration: String, acknowledged: Int64, last: Int64) {
         self.identifier = identifier
         self.configuration = configuration
@@ -25,7 +23,6 @@ package struct StoredSession: Sendable, Hashable {
 package struct StoredEvent: Sendable, Hashable {
     /// Its number in the session, from 1 on.
     package var number: Int64
-    /// The transfer.
     package var transfer: GID
     /// The event, JSON text.
     package var json: String

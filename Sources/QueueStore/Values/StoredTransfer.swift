@@ -11,11 +11,9 @@ package struct StoredTransfer: Sendable, Hashable {
     package var session: String?
     /// Its state; never `active`: a transfer that runs when the daemon dies waits after the restart.
     package var state: TransferRecord.State
-    /// Its URLs.
     package var urls: [String]
     /// The content to send, if it is an upload.
     package var upload: UploadSource?
-    /// Its options.
     package var options: TransferOptions
     /// The absolute directory of its file; unused for uploads.
     package var directory: String

@@ -12,7 +12,6 @@ package struct TransferFilter: Sendable {
     /// The started transfers, which are stored as waiting, by their states.
     package var started: [TransferRecord.State: Set<GID>]
 
-    /// Creates a filter.
     package init(
         states: Set<TransferRecord.State>,
         session: String??,

@@ -231,7 +231,6 @@ final class AccessControl: Sendable {
 
     /// The client of a request.
     struct Standing: Sendable {
-        /// Its rights.
         var rights: Rights
         /// The user, if a credential names one.
         var user: String?
@@ -309,7 +308,6 @@ final class AccessControl: Sendable {
         self.credentials.isEmpty ? [] : [fields["Authorization"]].compactMap { $0 } + self.sessions(fields)
     }
 
-    /// Removes ``shown(_:)``.
     private func removeShown(_ fields: inout HeaderFields) {
         let others = RequestCookies.all(fields).filter { $0.name != self.sessionCookie }
         fields.remove("Authorization")

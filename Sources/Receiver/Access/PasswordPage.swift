@@ -6,23 +6,19 @@ internal import TransferCore
 ///
 /// It works without scripts.
 struct PasswordPage {
-    /// The purpose of the password.
     enum Purpose: Hashable {
         /// Signing in, with a user name if there are any.
         case signIn(hasUserNames: Bool)
-        /// A link.
         case link
     }
 
     /// Why the page is shown again.
     enum Complaint: Hashable {
-        /// The password was wrong.
         case wrong
         /// The address guesses.
         case delayed(seconds: Int64)
     }
 
-    /// The purpose of the password.
     var purpose: Purpose
     /// The path to which the form is sent, with the base path.
     var action: String

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 
 /// The central directory of an archive until it is sent: in memory, and above a size in an unnamed temporary file.

@@ -29,7 +29,6 @@ public struct ReceiverLimits: Sendable {
     public var expiry: Duration = .seconds(24 * 3600)
     /// The maximum time that running requests get to finish when the receiver stops.
     public var grace: Duration = .seconds(30)
-    /// The limits of the request parser.
     package var parser = RequestParser.Limits()
 
     /// Creates the default limits.

@@ -7,7 +7,6 @@ struct QRBlocks {
     let version: Int
     /// The number of codewords.
     let total: Int
-    /// The number of blocks.
     let count: Int
     /// The number of error correction codewords of a block.
     let correction: Int

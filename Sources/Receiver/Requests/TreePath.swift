@@ -7,7 +7,6 @@ internal import TransferCore
 struct TreePath: Sendable, Hashable {
     /// The names: none is empty, `.` or `..`, and none contains a slash or NUL.
     var names: [String]
-    /// Whether the path ends with a slash.
     var endsWithSlash: Bool
 
     /// The reason why a path is refused.

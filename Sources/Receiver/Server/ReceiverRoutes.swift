@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
-internal import FileStorage
 internal import NIOCore
 internal import TransferCore
 

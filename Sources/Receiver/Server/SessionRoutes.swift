@@ -9,7 +9,6 @@ struct SessionRoutes {
     static let session = ".martlet-session"
     /// Signs in by a form.
     static let signIn = ".martlet-sign-in"
-    /// Signs out.
     static let signOut = ".martlet-sign-out"
 
     let core: ReceiverCore

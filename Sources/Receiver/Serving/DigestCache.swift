@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Synchronization
 internal import TransferCore
 
@@ -23,7 +23,6 @@ final class DigestCache: Sendable {
         self.known.withLock { $0[Key(entityTag: facts.entityTag, algorithm: algorithm)] }
     }
 
-    /// Caches a digest.
     func remember(_ digest: [UInt8], _ algorithm: DigestAlgorithm, _ facts: FileFacts) {
         self.known.withLock { known in
             if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }

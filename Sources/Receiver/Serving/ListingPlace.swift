@@ -7,14 +7,12 @@ internal import Synchronization
 /// They are separate from the threads for uploads and downloads: a listing of a large directory takes a while, and a
 /// client that asks for many must not delay others.
 final class ListingPlace: Sendable {
-    /// The number of threads.
     static let threads = 2
     /// The maximum number of listings that are being read or wait for it.
     private static let mostWaiting = 512
     /// The maximum memory of listings that are being sent, in bytes; a single one may be larger.
     private static let mostBytes = 64 << 20
 
-    /// The threads.
     let pool = NIOThreadPool(numberOfThreads: ListingPlace.threads)
     private let waiting = Atomic<Int>(0)
     private let bytes = Atomic<Int>(0)

@@ -10,7 +10,6 @@ struct ListingResponse: Sendable {
     var path: TreePath
     /// The directory's contents.
     var listing: DirectoryListing
-    /// The visitor of the page.
     var visitor: PageVisitor
     /// The prefix of all URLs.
     var base = BasePath.none
@@ -52,9 +51,7 @@ struct ListingResponse: Sendable {
     ///
     /// Pure value.
     struct Text: Sendable {
-        /// The listing.
         let listing: ListingResponse
-        /// The format.
         let format: AcceptedFormat
         private let page: ListingPage
         private var index = 0

@@ -18,7 +18,6 @@ struct Share: Sendable {
     struct Client: Hashable, Sendable {
         /// The ticket that it presents, or `nil`.
         var ticket: String?
-        /// Its address.
         var address: String
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import HTTPServer
 internal import NIOPosix
 internal import TransferCore
@@ -8,7 +8,6 @@ internal import TransferCore
 struct ShareRoutes {
     let core: ReceiverCore
 
-    /// Returns the handler of a request.
     func handler(_ path: TreePath, _ request: inout Request) -> any RequestHandler {
         let method = request.head.method
         guard path.names.count == 1 || method == "DELETE" else { return self.link(path, request) }
@@ -51,7 +50,6 @@ struct ShareRoutes {
         }
     }
 
-    /// Returns the handler of a request for a link.
     private func link(_ path: TreePath, _ request: Request) -> any RequestHandler {
         let core = self.core
         let token = path.names[1]

@@ -10,7 +10,6 @@ struct StoredLink: Sendable, Hashable {
         case option
         /// By a request with credentials.
         case request
-        /// For an upload.
         case upload
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 internal import TransferCore
 
@@ -8,7 +8,6 @@ package enum StoredLinks {
     /// The suffix of the files with links.
     package static let suffix = ".links"
 
-    /// A link.
     package struct Item: Sendable, Hashable {
         /// The path of the link.
         package var link: String
@@ -20,7 +19,6 @@ package enum StoredLinks {
         package var limit: Int?
         /// Until when it works, or why it does not.
         package var end: String
-        /// Whether it has a password.
         package var hasPassword = false
     }
 

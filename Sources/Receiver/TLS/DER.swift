@@ -3,27 +3,20 @@
 ///
 /// - Source: ITU-T X.690 §8, §10.
 enum DER {
-    /// A value with a tag.
     static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag] + self.length(content.count) + content }
 
     /// A constructed value.
     static func value(_ tag: UInt8, _ parts: [[UInt8]]) -> [UInt8] { self.value(tag, parts.flatMap { $0 }) }
 
-    /// SEQUENCE.
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { self.value(0x30, parts) }
-    /// SET.
     static func set(_ parts: [UInt8]...) -> [UInt8] { self.value(0x31, parts) }
     /// A constructed value with a context-specific tag.
     static func context(_ number: UInt8, _ content: [UInt8]) -> [UInt8] { self.value(0xA0 | number, content) }
-    /// BIT STRING.
     static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> [UInt8] { self.value(0x03, [unusedBits] + bytes) }
-    /// OCTET STRING.
     static func octetString(_ bytes: [UInt8]) -> [UInt8] { self.value(0x04, bytes) }
     /// OBJECT IDENTIFIER from its encoded content.
     static func identifier(_ bytes: UInt8...) -> [UInt8] { self.value(0x06, bytes) }
-    /// UTF8String.
     static func text(_ text: String) -> [UInt8] { self.value(0x0C, Array(text.utf8)) }
-    /// BOOLEAN.
     static func boolean(_ value: Bool) -> [UInt8] { self.value(0x01, [value ? 0xFF : 0]) }
 
     /// Non-negative INTEGER from its big-endian bytes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import Crypto
-internal import FileStorage
+internal import Files
 internal import NIOSSL
 internal import TransferCore
 

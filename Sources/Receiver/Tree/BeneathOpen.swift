@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 
 /// openat2(2): resolves a complete path without leaving a directory.
@@ -8,7 +8,6 @@ internal import Platform
 /// `RESOLVE_NO_MAGICLINKS` refuses those of /proc. If the call is not available (before Linux 5.6, or in a sandbox that
 /// forbids it), the path is resolved name by name and no symlink is followed.
 enum BeneathOpen {
-    /// `struct open_how`.
     private struct How {
         var flags: UInt64
         var mode: UInt64

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 
 /// The contents of a directory.
 struct DirectoryListing: Sendable, Hashable {
-    /// An entry of a directory.
     struct Entry: Sendable, Hashable {
         var name: String
         var isDirectory: Bool

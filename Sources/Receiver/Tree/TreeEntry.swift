@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
+internal import Files
 internal import Platform
 
 /// An open file or directory below the served directory.
 enum TreeEntry: Sendable {
     /// A regular file.
     case file(OpenFile, FileFacts)
-    /// A directory.
     case directory(OpenFile)
 }
 

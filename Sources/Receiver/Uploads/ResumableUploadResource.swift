@@ -58,7 +58,6 @@ struct ResumableUploadResource: Sendable {
         return Response(200, fields)
     }
 
-    /// Deletes the upload.
     func delete() -> Response {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}

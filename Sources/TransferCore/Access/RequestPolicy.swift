@@ -20,7 +20,6 @@ package struct RequestPolicy: Sendable, Hashable {
     /// themselves.
     package var hearsAnyOrigin: Bool
 
-    /// Creates a policy.
     package init(
         listenHost: String,
         allowedHosts: [String] = [],

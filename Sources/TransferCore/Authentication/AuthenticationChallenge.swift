@@ -10,7 +10,6 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     /// The token68 in place of parameters, or `nil`.
     package var token68: String?
 
-    /// Creates a challenge.
     package init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
         self.schemeAsSent = scheme
         self.parameters = parameters

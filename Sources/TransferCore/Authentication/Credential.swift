@@ -6,7 +6,6 @@
 public enum Credential: Hashable, Sendable {
     /// A user name and a password, for Basic and Digest.
     case password(user: String, password: String)
-    /// A token, for Bearer.
     case bearer(_ token: String)
 
     /// The value of an Authorization field that can be sent without a challenge; `nil` if it cannot be encoded.

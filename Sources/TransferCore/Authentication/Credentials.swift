@@ -24,7 +24,6 @@ public struct Credentials: Sendable {
         self.entries[ProtectionSpace(origin: url.origin, realm: realm)] = credential
     }
 
-    /// Sets the credentials of a protection space.
     package mutating func set(_ credential: Credential, for space: ProtectionSpace) { self.entries[space] = credential }
 
     /// The credentials for a server's realm.

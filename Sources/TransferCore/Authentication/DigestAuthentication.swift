@@ -12,7 +12,6 @@ package struct DigestAuthentication: Sendable {
         case md5
         /// MD5 with a session key.
         case md5Session
-        /// SHA-256.
         case sha256
         /// SHA-256 with a session key.
         case sha256Session
@@ -52,7 +51,6 @@ package struct DigestAuthentication: Sendable {
         self.hash = hash
     }
 
-    /// The algorithm.
     package var algorithm: Algorithm { self.challenge.algorithm }
 
     /// The realm, without its escapes.

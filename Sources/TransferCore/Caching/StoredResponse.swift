@@ -3,7 +3,6 @@
 ///
 /// Times are in seconds since 1970.
 package struct StoredResponse: Sendable, Equatable {
-    /// The status.
     package var status: Int
     /// The fields that are stored: without those of the connection, and without cookies.
     package var fields: HeaderFields

@@ -54,7 +54,7 @@ public struct Cookie: Hashable, Sendable {
     ///   - isHTTPOnly: Whether it is hidden from scripts.
     ///   - sameSite: The rule for requests from other sites.
     ///   - created: The time of creation, in seconds since 1970.
-    /// - Throws: ``CookieError`` with a message for the author of the cookie; it never contains the value.
+    /// - Throws: ``SyntaxError`` with a message for the author of the cookie; it never contains the value.
     public init(
         name: String,
         value: String,
@@ -65,12 +65,12 @@ public struct Cookie: Hashable, Sendable {
         isHTTPOnly: Bool = false,
         sameSite: SameSite? = nil,
         created: Int64
-    ) throws(CookieError) {
+    ) throws(SyntaxError) {
         try CookieText.check(name: name, value: value)
         try CookieText.check(path: path)
         let isDotted = domain.utf8.first == 0x2E
         guard let host = CookieDomain.canonical(domain.utf8.dropFirst(isDotted ? 1 : 0)) else {
-            throw CookieError(.badDomain, "the cookie's domain is not a host name; write it as example.com")
+            throw SyntaxError(.badDomain, "the cookie's domain is not a host name; write it as example.com")
         }
         self.init(
             unchecked: name,
@@ -85,7 +85,7 @@ public struct Cookie: Hashable, Sendable {
             created: created
         )
         guard self.keepsPrefix else {
-            throw CookieError(
+            throw SyntaxError(
                 .badPrefix,
                 "a cookie whose name starts with __Secure- must be secure, and one with __Host- must also be for one "
                     + "host and have the path /; fix that or choose another name"

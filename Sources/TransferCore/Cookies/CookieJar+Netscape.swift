@@ -31,10 +31,10 @@ extension CookieJar {
         let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         for line in text.split(separator: Byte.lf, omittingEmptySubsequences: false) {
             number += 1
-            do throws(CookieError) {
+            do throws(SyntaxError) {
                 guard let cookie = try NetscapeCookieLine.parse(line, now: now) else { continue }
                 if !cookie.isHostOnly, self.publicSuffixes.isPublicSuffix(cookie.domain) {
-                    throw CookieError(
+                    throw SyntaxError(
                         .publicSuffix,
                         "the cookie would be sent to every host below a public suffix; write FALSE in the second field"
                     )

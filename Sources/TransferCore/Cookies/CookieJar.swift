@@ -43,7 +43,6 @@ package struct CookieJar: Sendable {
         self.publicSuffixes = publicSuffixes
     }
 
-    /// Whether the jar is empty.
     package var isEmpty: Bool { self.count == 0 }
 
     /// All cookies, the oldest first.

@@ -14,25 +14,25 @@ enum CookieText {
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
     /// Throws if the name and the value are not valid for a cookie.
-    static func check(name: String, value: String) throws(CookieError) {
+    static func check(name: String, value: String) throws(SyntaxError) {
         guard !name.isEmpty || !value.isEmpty else {
-            throw CookieError(.badName, "the cookie has neither a name nor a value; write it as name=value")
+            throw SyntaxError(.badName, "the cookie has neither a name nor a value; write it as name=value")
         }
         guard self.isPlain(name.utf8), !name.utf8.contains(0x3D) else {
-            throw CookieError(
+            throw SyntaxError(
                 .badName,
                 "the cookie's name contains a control character, a semicolon, an equals sign or a space at an end; "
                     + "remove it"
             )
         }
         guard self.isPlain(value.utf8) else {
-            throw CookieError(
+            throw SyntaxError(
                 .badValue,
                 "the cookie's value contains a control character, a semicolon or a space at an end; remove it"
             )
         }
         guard name.utf8.count + value.utf8.count <= self.longestPair else {
-            throw CookieError(
+            throw SyntaxError(
                 .tooLong,
                 "the cookie's name and value are longer than \(self.longestPair) bytes together; shorten them"
             )
@@ -40,16 +40,16 @@ enum CookieText {
     }
 
     /// Throws if the path is not valid for a cookie.
-    static func check(path: String) throws(CookieError) {
+    static func check(path: String) throws(SyntaxError) {
         guard path.utf8.first == 0x2F, self.isPlain(path.utf8) else {
-            throw CookieError(
+            throw SyntaxError(
                 .badPath,
                 "the cookie's path does not start with / or contains a control character, semicolon or space at its "
                     + "end; correct it"
             )
         }
         guard path.utf8.count <= self.longestAttribute else {
-            throw CookieError(.tooLong, "the cookie's path is longer than \(self.longestAttribute) bytes; shorten it")
+            throw SyntaxError(.tooLong, "the cookie's path is longer than \(self.longestAttribute) bytes; shorten it")
         }
     }
 

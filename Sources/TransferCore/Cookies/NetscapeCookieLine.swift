@@ -7,18 +7,18 @@ enum NetscapeCookieLine {
 
     /// Parses a line without its line feed; `nil` for a comment, an empty line and an expired cookie.
     ///
-    /// - Throws: ``CookieError`` if the line is malformed.
-    static func parse(_ line: ArraySlice<UInt8>, now: Int64) throws(CookieError) -> Cookie? {
+    /// - Throws: ``SyntaxError`` if the line is malformed.
+    static func parse(_ line: ArraySlice<UInt8>, now: Int64) throws(SyntaxError) -> Cookie? {
         var line = line.last == Byte.cr ? line.dropLast() : line
         let isHTTPOnly = line.starts(with: self.httpOnlyPrefix.utf8)
         if isHTTPOnly { line = line.dropFirst(self.httpOnlyPrefix.utf8.count) }
         guard line.first != 0x23, !line.allSatisfy(Byte.isBlank) else { return nil }
         let text = String(decoding: line, as: UTF8.self)
-        guard text.utf8.elementsEqual(line) else { throw CookieError(.badLine, "the line is not UTF-8; correct it") }
+        guard text.utf8.elementsEqual(line) else { throw SyntaxError(.badLine, "the line is not UTF-8; correct it") }
         let fields = text.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         // Some programs omit the tab before an empty value.
         guard fields.count == 7 || fields.count == 6 else {
-            throw CookieError(.badLine, "the line has \(fields.count) fields instead of 7, separated by tabs; fix it")
+            throw SyntaxError(.badLine, "the line has \(fields.count) fields instead of 7, separated by tabs; fix it")
         }
         let includesSubdomains = try self.flag(fields[1], "second")
         let isSecure = try self.flag(fields[3], "fourth")
@@ -60,22 +60,22 @@ enum NetscapeCookieLine {
         return isPort ? domain[..<colon] : domain
     }
 
-    private static func flag(_ field: String, _ position: String) throws(CookieError) -> Bool {
+    private static func flag(_ field: String, _ position: String) throws(SyntaxError) -> Bool {
         switch String(decoding: field.utf8.map(ASCII.lowercase), as: UTF8.self) {
         case "true": return true
         case "false": return false
-        default: throw CookieError(.badLine, "the \(position) field is neither TRUE nor FALSE; correct it")
+        default: throw SyntaxError(.badLine, "the \(position) field is neither TRUE nor FALSE; correct it")
         }
     }
 
     /// The expiry time; some programs write fractions of a second, or nothing for a session cookie.
-    private static func expires(_ field: String) throws(CookieError) -> Int64? {
+    private static func expires(_ field: String) throws(SyntaxError) -> Int64? {
         let whole = field.utf8.prefix { $0 != 0x2E }
         if field.isEmpty { return nil }
         guard let seconds = DecimalNumber.parse(whole),
             field.utf8.dropFirst(whole.count + 1).allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
         else {
-            throw CookieError(.badLine, "the fifth field is not a number of seconds since 1970; correct it, or write 0")
+            throw SyntaxError(.badLine, "the fifth field is not a number of seconds since 1970; correct it, or write 0")
         }
         return seconds == 0 ? nil : seconds
     }

@@ -114,7 +114,6 @@ package enum DeferredStep: Sendable {
 
 /// One request as planned by the machine; on the heap, because it is large and stays with the request to its end.
 package final class FetchPlan: Sendable {
-    /// The number of the request.
     package let number: DownloadAction.RequestNumber
     /// The index of the event loop.
     package let lane: Int
@@ -124,7 +123,6 @@ package final class FetchPlan: Sendable {
     package let flow: RequestFlow
     /// The origin of its URL.
     package let origin: Origin
-    /// The method.
     package let method: String
     /// Whether the caller's content is sent.
     package var sendsContent: Bool { !self.flow.isRewritten }
@@ -214,7 +212,6 @@ package struct DownloadEnding: Sendable {
 /// An older partial file, kept while a response without validators is written to a second one.
 package struct OlderPartial: Sendable {
     package var target: FileTarget
-    /// The number of its bytes.
     package var bytes: Int64
     /// Whether the run writes its own file elsewhere, because the name of the second one was taken.
     package var isApart = false

@@ -21,7 +21,6 @@ package struct DownloadHistory: Sendable {
     package var isResponseDecided = false
     /// Whether a request that must not be repeated was interrupted, and the server may have processed it.
     package var mayBeProcessed = false
-    /// The position of a stream.
     package var stream = StreamPosition()
 
     /// Creates the history of a transfer that has not run.

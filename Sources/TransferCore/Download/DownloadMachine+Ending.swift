@@ -225,7 +225,6 @@ extension DownloadMachine {
         return mayPass && self.mayRepeat(self.terms.method) ? .retry(failure) : .failed(failure)
     }
 
-    /// Ends the run.
     mutating func end(_ asked: RunOutcome) {
         var outcome = asked
         switch self.phase {

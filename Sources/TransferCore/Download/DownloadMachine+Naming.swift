@@ -61,7 +61,6 @@ extension DownloadMachine {
         self.reserveNextName()
     }
 
-    /// A name was reserved.
     package mutating func nameReserved(_ target: FileTarget) -> [DownloadAction] {
         switch self.phase {
         case .locating(.surveying):

@@ -181,7 +181,6 @@ extension DownloadMachine {
         self.emit(.ask(asked, self.requests[index].number))
     }
 
-    /// The policy has decided.
     package mutating func policyDecided(
         _ decision: PolicyDecision,
         _ number: DownloadAction.RequestNumber,

@@ -28,13 +28,11 @@ package struct DownloadTerms: Sendable {
     package var namesByFinalURL = false
     /// The text that marks a finished file as this transfer's.
     package var mark: String?
-    /// The destination.
     package var destination = Destination.file
     /// The rule for a name that is already taken.
     package var ifExists = IfExistsRule.auto
     /// The rule for a file that another process is downloading; `nil` if it follows from ``ifExists``.
     package var ifRunning: IfRunningRule?
-    /// The number of connections.
     package var connections = ConnectionPolicy.adaptive(most: 4)
     /// The minimum number of bytes for a connection.
     package var minimumSplit: Int64 = 1 << 20
@@ -42,7 +40,6 @@ package struct DownloadTerms: Sendable {
     package var requests = RequestTerms()
     /// Whether every file is synced before it is reported.
     package var durable = false
-    /// The algorithm of the digest to report.
     package var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept under another name.
     package var keepBad = true

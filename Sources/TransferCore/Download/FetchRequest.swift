@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One request of a download, with the connection slot that it occupies at its origin.
 struct FetchRequest: Sendable {
-    /// The purpose of a request.
     enum Purpose: Hashable, Sendable {
         /// Fetch length and validators, to compare them with an existing file; by GET if the server refuses HEAD.
         case examine(byGET: Bool)
@@ -38,7 +37,6 @@ struct FetchRequest: Sendable {
         case fail(TransferFailure)
         /// Send the flow's next request.
         case next(RequestFlow)
-        /// Repeat the request for a range.
         case repeatInRanges
         case notModified(Boxed<ResourceFacts>)
         case examineByGET

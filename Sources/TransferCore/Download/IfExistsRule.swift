@@ -14,6 +14,5 @@ package enum IfExistsRule: String, Sendable, CaseIterable {
     case rename
     /// Replace the file once the new one is complete.
     case overwrite
-    /// Fail.
     case fail
 }

@@ -3,7 +3,6 @@
 package enum IfRunningRule: String, Sendable, CaseIterable {
     /// Wait until it has ended, then decide about the file as about any existing one.
     case wait
-    /// Fail.
     case fail
     /// Download the file under another name.
     case rename

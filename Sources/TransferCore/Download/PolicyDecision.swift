@@ -16,7 +16,6 @@ package enum PolicyQuestion: Sendable {
     case challenge(ResponseHead)
 }
 
-/// The decision of a policy.
 package enum PolicyDecision: Sendable {
     /// Continue as without a policy.
     case proceed

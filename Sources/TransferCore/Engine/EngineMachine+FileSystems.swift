@@ -7,7 +7,6 @@ extension EngineMachine {
         package var key: UInt64
         /// A directory on it, for messages.
         package var directory: String
-        /// The code of the failure.
         package var code: TransferFailure.Code
 
         /// Creates a description.
@@ -41,7 +40,6 @@ extension EngineMachine {
     /// After this many failures in a row transfers start one by one.
     static let failuresBeforePause = 4
 
-    /// The holds of file systems.
     package func fileSystemHolds() -> [Hold] { self.fileSystems.map { self.hold(of: $0) } }
 
     /// The verdict about a transfer whose file system took no bytes.

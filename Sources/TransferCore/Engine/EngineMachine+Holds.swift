@@ -7,7 +7,6 @@ extension EngineMachine {
         package var origin: Origin?
         /// The file system, if the transfers of one wait.
         package var fileSystem: FileSystem?
-        /// The reason for the hold.
         package var reason: HostHold.Reason
         /// The kind of outage; `nil` for a host that is throttled.
         package var cause: OutageCause?

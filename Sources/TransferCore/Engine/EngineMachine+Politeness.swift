@@ -104,7 +104,6 @@ extension EngineMachine {
         self.due.insert(DueQueue.Element(time: time, id: nil, gate: Int32(domain), kind: .domainInterval))
     }
 
-    /// An interval has ended.
     mutating func intervalEnded(_ element: DueQueue.Element) {
         let index = Int(element.gate)
         if element.kind == .hostInterval {

@@ -11,7 +11,6 @@ extension EngineMachine {
         return self.hosts[host].health.outage
     }
 
-    /// Whether a status of a host reports an outage.
     func reportsOutage(_ status: Int, _ host: Int) -> Bool {
         OutageCause.isReported(by: status) && !(status == 500 && self.hosts[host].health.hasServed)
     }

@@ -64,7 +64,6 @@ extension EngineMachine {
         case failed
         /// It failed, and another attempt may succeed.
         case retry(Failure)
-        /// It was paused.
         case paused
         /// The engine is being stopped.
         case stopped
@@ -77,7 +76,6 @@ extension EngineMachine {
 
     /// The facts about a failed attempt that decide about the next one.
     package struct Failure: Sendable {
-        /// The evidence of an outage.
         package var evidence: OutageEvidence?
         /// Whether the server is overloaded or limits requests (429, 503).
         package var isThrottled: Bool
@@ -141,7 +139,6 @@ extension EngineMachine {
         case unchanged
         /// It waits to be admitted.
         case waiting
-        /// It is paused.
         case paused
         /// Its file is complete and waits to be synced.
         case unsynced

@@ -268,7 +268,6 @@ package struct EngineMachine: Sendable {
         return (self.entries[slot].activeTime, self.entries[slot].received, self.entries[slot].sent)
     }
 
-    /// The health of a host.
     package func health(of origin: Origin) -> HostHealth {
         self.hosts.index(of: origin).map { self.hosts[$0].health } ?? HostHealth()
     }

@@ -3,7 +3,6 @@
 public struct HostHold: Hashable, Sendable {
     /// The reason for the wait.
     public enum Reason: String, Sendable, Hashable {
-        /// The host is unreachable.
         case unreachable
         /// Several hosts are unreachable, or no name server responds.
         case network

@@ -21,7 +21,6 @@ package struct ConnectionReport: Sendable, Hashable {
     package struct End: Sendable, Hashable {
         /// The numeric address, without brackets.
         package var address: String
-        /// The port.
         package var port: Int
 
         /// Creates an end.

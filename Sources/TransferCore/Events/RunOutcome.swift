@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The outcome of a run.
 package enum RunOutcome: Sendable {
     indirect case finished(TransferCompletion)
     indirect case failed(TransferFailure)

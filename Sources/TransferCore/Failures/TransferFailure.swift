@@ -7,7 +7,6 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Anything else.
         case unknown
-        /// A timeout.
         case timeout
         /// The resource does not exist (404, 410).
         case notFound = "not-found"
@@ -37,7 +36,6 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case cannotResume = "cannot-resume"
         /// No space on the device.
         case noSpace = "no-space"
-        /// The file exists.
         case fileExists = "file-exists"
         /// Another process is downloading the file.
         case inUse = "in-use"
@@ -143,11 +141,9 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case runningDownloads
         /// The timeout of the whole transfer.
         case resourceTimeout
-        /// The timeout for connecting.
         case connectTimeout
         /// The trusted authorities.
         case trust
-        /// Credentials.
         case credentials
         /// The client's certificate and its key.
         case clientCertificate
@@ -155,7 +151,6 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case concurrency
         /// The maximum duration of an outage.
         case outageTimeout
-        /// The lowest rate.
         case lowestRate
         /// The addresses that may be used.
         case addresses

@@ -78,9 +78,7 @@ public enum ByteCount {
 extension ByteCount {
     /// The size of a kilobyte.
     public enum Base: UInt64, Hashable, Sendable {
-        /// 1000 bytes.
         case decimal = 1000
-        /// 1024 bytes.
         case binary = 1024
     }
 

@@ -9,7 +9,6 @@
 package struct ChecksumLine: Hashable, Sendable {
     /// The algorithm; in forms that do not name it, that with digests of this length.
     package var algorithm: DigestAlgorithm
-    /// The digest.
     package var digest: [UInt8]
     /// The name of the file as in the list, possibly with directories; empty if the line has a digest only.
     package var name: String

@@ -33,10 +33,10 @@ package struct ChecksumList: Sendable {
     /// - Parameters:
     ///   - text: The text.
     ///   - source: The name of the list, for messages.
-    /// - Throws: ``DigestSyntaxError`` if it has no digest, or is longer than ``longest``.
-    package init(_ text: [UInt8], source: String) throws(DigestSyntaxError) {
+    /// - Throws: ``SyntaxError`` if it has no digest, or is longer than ``longest``.
+    package init(_ text: [UInt8], source: String) throws(SyntaxError) {
         guard text.count <= Self.longest else {
-            throw DigestSyntaxError(
+            throw SyntaxError(
                 "\(source) is longer than \(Self.longest >> 20) MiB; give a list of the files that are wanted"
             )
         }
@@ -52,7 +52,7 @@ package struct ChecksumList: Sendable {
             start = end + 1
         }
         guard !entries.isEmpty else {
-            throw DigestSyntaxError(
+            throw SyntaxError(
                 "\(source) is not a list of digests: none of its lines is 'DIGEST  NAME' or 'SHA256 (NAME) = DIGEST'"
             )
         }
@@ -71,18 +71,18 @@ package struct ChecksumList: Sendable {
     ///   - paths: What the file may be called in the list: its name here, and the path of its URL, decoded.
     ///   - isOnly: Whether it is the only file, so that a digest without a name is its.
     /// - Returns: The digest.
-    /// - Throws: ``DigestSyntaxError`` if the list does not have it, or has several.
-    package func digest(of paths: [String], isOnly: Bool = false) throws(DigestSyntaxError) -> ExpectedDigest {
+    /// - Throws: ``SyntaxError`` if the list does not have it, or has several.
+    package func digest(of paths: [String], isOnly: Bool = false) throws(SyntaxError) -> ExpectedDigest {
         var lines: [ChecksumLine] = []
         for path in paths { lines += self.best(for: path) }
         if lines.isEmpty, isOnly, self.entries.count == 1 { lines = self.lines(of: "").filter { $0.name.isEmpty } }
         let name = paths.first.map { Self.lastComponent($0) } ?? ""
         guard let strongest = lines.max(by: { $0.algorithm.byteCount < $1.algorithm.byteCount }) else {
-            throw DigestSyntaxError("\(self.source) has no digest of '\(name)'")
+            throw SyntaxError("\(self.source) has no digest of '\(name)'")
         }
         let others = lines.first { $0.algorithm == strongest.algorithm && $0.digest != strongest.digest }
         if let other = others {
-            throw DigestSyntaxError(
+            throw SyntaxError(
                 "\(self.source) has different digests of '\(strongest.name)' and '\(other.name)', and both may be this file"
             )
         }

@@ -5,11 +5,8 @@ public enum DigestAlgorithm: String, Sendable, CaseIterable {
     case md5
     /// SHA-1, for old lists only.
     case sha1
-    /// SHA-256.
     case sha256
-    /// SHA-384.
     case sha384
-    /// SHA-512.
     case sha512
 
     /// The length of the digest in bytes.

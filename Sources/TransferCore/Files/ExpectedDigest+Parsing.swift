@@ -1,16 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The reason why a text is not a digest.
-public struct DigestSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The problem, its location and how to fix it.
-    public var message: String
-
-    /// Creates an error.
-    public init(_ message: String) { self.message = message }
-
-    /// The problem, its location and how to fix it.
-    public var description: String { self.message }
-}
-
 extension DigestAlgorithm {
     /// The algorithm with this name, in any of the spellings in use (`sha256`, `SHA-256`, `sha`), or `nil`.
     public init?(named name: some Sequence<UInt8>) {
@@ -31,14 +19,14 @@ extension ExpectedDigest {
     /// - Parameters:
     ///   - text: The algorithm's name, `:` or `=`, and the digest in hexadecimal digits or Base64.
     ///   - source: The source of the digest, for messages.
-    /// - Throws: ``DigestSyntaxError`` with a message for the author of the text.
-    public init(parsing text: String, source: String = "the digest") throws(DigestSyntaxError) {
+    /// - Throws: ``SyntaxError`` with a message for the author of the text.
+    public init(parsing text: String, source: String = "the digest") throws(SyntaxError) {
         let bytes = Array(text.utf8.filter { $0 > 0x20 })
         guard let separator = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else {
-            throw DigestSyntaxError("\"\(text)\": no algorithm given; write sha256:HEX, or md5, sha1, sha384, sha512")
+            throw SyntaxError("\"\(text)\": no algorithm given; write sha256:HEX, or md5, sha1, sha384, sha512")
         }
         guard let algorithm = DigestAlgorithm(named: bytes[..<separator]) else {
-            throw DigestSyntaxError(
+            throw SyntaxError(
                 "\"\(text)\": unknown algorithm; use md5, sha1, sha256, sha384 or sha512, as in sha256:HEX"
             )
         }
@@ -48,7 +36,7 @@ extension ExpectedDigest {
         let wanted = algorithm.byteCount
         let digest = value.count == wanted * 2 ? Hexadecimal.decode(value) : Base64.decode(value)
         guard let digest, digest.count == wanted else {
-            throw DigestSyntaxError(
+            throw SyntaxError(
                 "\"\(text)\": not a digest of \(algorithm.rawValue); "
                     + "it has \(wanted * 2) hexadecimal digits, or \((wanted + 2) / 3 * 4) characters of Base64"
             )

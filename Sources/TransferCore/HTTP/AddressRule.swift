@@ -26,7 +26,6 @@ package struct AddressRule: Sendable, Hashable {
     /// Whether a proxy is judged as a server is, because the same party has chosen it.
     package var judgesProxies = false
 
-    /// Creates a rule.
     package init(refusing refused: Refused = .none, allowing allowed: ProxyExceptions = ProxyExceptions()) {
         self.refused = refused
         self.allowed = allowed

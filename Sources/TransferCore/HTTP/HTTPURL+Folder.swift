@@ -11,13 +11,13 @@ extension HTTPURL {
     /// - Precondition: This URL is a folder, and the name is not empty, `.` or `..`.
     /// - Parameter name: The name, of which all but the unreserved characters of RFC 3986 is percent-encoded.
     /// - Returns: The URL in normal form.
-    /// - Throws: ``HTTPURLError`` if it is too long.
-    package func entry(_ name: String) throws(HTTPURLError) -> HTTPURL { try self.appending(name, end: "") }
+    /// - Throws: ``SyntaxError`` if it is too long.
+    package func entry(_ name: String) throws(SyntaxError) -> HTTPURL { try self.appending(name, end: "") }
 
     /// The URL of a folder in this folder; see ``entry(_:)``.
-    package func folder(_ name: String) throws(HTTPURLError) -> HTTPURL { try self.appending(name, end: "/") }
+    package func folder(_ name: String) throws(SyntaxError) -> HTTPURL { try self.appending(name, end: "/") }
 
-    private func appending(_ name: String, end: String) throws(HTTPURLError) -> HTTPURL {
+    private func appending(_ name: String, end: String) throws(SyntaxError) -> HTTPURL {
         precondition(self.isFolder && name != "" && name != "." && name != "..", "a file in a folder has a name")
         var bytes: [UInt8] = []
         bytes.reserveCapacity(self.text.utf8.count + name.utf8.count + 32)
@@ -30,7 +30,7 @@ extension HTTPURL {
         }
         bytes.append(end)
         guard bytes.count <= URLParser.longest else {
-            throw HTTPURLError(.tooLong, at: bytes, "the URL is longer than \(URLParser.longest) bytes; shorten it")
+            throw SyntaxError(.tooLong, at: bytes, "the URL is longer than \(URLParser.longest) bytes; shorten it")
         }
         return HTTPURL(
             text: String(decoding: bytes, as: UTF8.self),

@@ -4,9 +4,9 @@ extension HTTPURL {
     ///
     /// The reference's fragment is dropped. User information is inherited only if the reference has no host.
     ///
-    /// - Throws: ``HTTPURLError``, with the code `unsupportedScheme` if the reference has another scheme.
+    /// - Throws: ``SyntaxError``, with the code `unsupportedScheme` if the reference has another scheme.
     /// - Source: RFC 3986 §5.2.
-    public func resolving(_ reference: String) throws(HTTPURLError) -> HTTPURL {
+    public func resolving(_ reference: String) throws(SyntaxError) -> HTTPURL {
         let trimmed = String(Self.trimmed(reference))
         switch trimmed.utf8.first {
         case nil, 0x23: return self
@@ -20,7 +20,7 @@ extension HTTPURL {
             return try HTTPURL("\(self.prefix)\(self.pathDirectory)\(trimmed)")
         }
         guard scheme == "http" || scheme == "https" else {
-            throw HTTPURLError(
+            throw SyntaxError(
                 .unsupportedScheme(scheme),
                 at: trimmed.utf8,
                 "the scheme \(scheme) is not supported; only http and https are"

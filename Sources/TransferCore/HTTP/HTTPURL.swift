@@ -17,7 +17,6 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     let pathStart: UInt32
     /// The offset after the path.
     let pathEnd: UInt32
-    /// The port.
     let portNumber: UInt16
     /// The scheme.
     public let scheme: Scheme
@@ -38,12 +37,12 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// as browsers do.
     ///
     /// - Parameter text: The URL, including its scheme.
-    /// - Throws: ``HTTPURLError`` with a message for the author of the URL.
-    public init(_ text: String) throws(HTTPURLError) {
+    /// - Throws: ``SyntaxError`` with a message for the author of the URL.
+    public init(_ text: String) throws(SyntaxError) {
         var text = text
         self =
-            try text.withUTF8 { (bytes) -> Result<HTTPURL, HTTPURLError> in
-                Result { () throws(HTTPURLError) in
+            try text.withUTF8 { (bytes) -> Result<HTTPURL, SyntaxError> in
+                Result { () throws(SyntaxError) in
                     var parser = URLParser(bytes)
                     return try parser.parse()
                 }

@@ -33,16 +33,15 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - text: The URL.
     ///   - name: The source of the text, such as an option or a variable, for the message.
-    /// - Throws: ``ProxyError`` with a message that contains nothing of the text.
-    public init(_ text: String, from name: String = "the proxy") throws(ProxyError) {
+    /// - Throws: ``SyntaxError`` with a message that contains nothing of the text.
+    public init(_ text: String, from name: String = "the proxy") throws(SyntaxError) {
         let utf8 = Array(text.utf8)
         let colon = utf8.indices.dropLast(2).first { utf8[$0...].starts(with: "://".utf8) }
         let authority = utf8[(colon.map { $0 + 3 } ?? 0)...]
         if let end = authority.firstIndex(where: { [0x2F, 0x3F, 0x23, 0x5C].contains($0) }),
             authority[end...].contains(0x40)
         {
-            throw ProxyError(
-                .malformed,
+            throw SyntaxError(
                 "\(name): an @ after the host; write / ? # and \\ in a user name or a password as %2F, %3F, %23 and %5C"
             )
         }
@@ -53,31 +52,31 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
             throw Self.error(error.code, name)
         }
         if let user = url.user, user.utf8.contains(0x3A) {
-            throw ProxyError(.malformed, "\(name): the user name contains a colon, which Basic forbids; use another")
+            throw SyntaxError("\(name): the user name contains a colon, which Basic forbids; use another")
         }
         self.init(origin: url.origin, user: url.user, password: url.password)
     }
 
-    private static func error(_ code: HTTPURLError.Code, _ name: String) -> ProxyError {
+    private static func error(_ code: SyntaxError.Code, _ name: String) -> SyntaxError {
         switch code {
         case .unsupportedScheme(let scheme) where scheme.hasPrefix("socks"):
-            ProxyError(
-                .unsupportedScheme,
+            SyntaxError(
+                .unsupportedScheme(scheme),
                 "\(name) names a SOCKS proxy (\(scheme)), which is not supported: use an http:// or https:// proxy"
             )
         case .unsupportedScheme(let scheme):
-            ProxyError(
-                .unsupportedScheme,
+            SyntaxError(
+                .unsupportedScheme(scheme),
                 "\(name): proxies of the scheme \(scheme) are not supported: use an http:// or https:// proxy"
             )
         case .badPort:
-            ProxyError(.malformed, "\(name): the proxy's port is not a number from 1 to 65535; correct it")
+            SyntaxError(code, "\(name): the proxy's port is not a number from 1 to 65535; correct it")
         case .missingHost, .empty, .missingScheme:
-            ProxyError(.malformed, "\(name): no host; write http://proxy.example.com:3128")
+            SyntaxError(code, "\(name): no host; write http://proxy.example.com:3128")
         case .badHost:
-            ProxyError(.malformed, "\(name): the proxy's host is malformed; write http://proxy.example.com:3128")
-        case .badCharacter, .tooLong:
-            ProxyError(.malformed, "\(name): a character that is invalid in a URL; write it as %XX")
+            SyntaxError(code, "\(name): the proxy's host is malformed; write http://proxy.example.com:3128")
+        default:
+            SyntaxError(code, "\(name): a character that is invalid in a URL; write it as %XX")
         }
     }
 

@@ -8,7 +8,7 @@ public struct ProxySettings: Hashable, Sendable {
         /// Through a proxy.
         case proxy(ProxyServer)
         /// The configured proxy is unusable: requests fail with this error, because no direct connection was requested.
-        case unusable(ProxyError)
+        case unusable(SyntaxError)
     }
 
     /// The rule for `http` targets.
@@ -70,8 +70,8 @@ public struct ProxySettings: Hashable, Sendable {
 
     /// The proxy for a URL, or `nil` for a direct connection.
     ///
-    /// - Throws: ``ProxyError`` if the configured proxy cannot be used.
-    public func proxy(for url: HTTPURL) throws(ProxyError) -> ProxyServer? {
+    /// - Throws: ``SyntaxError`` if the configured proxy cannot be used.
+    public func proxy(for url: HTTPURL) throws(SyntaxError) -> ProxyServer? {
         let rule = url.scheme == .http ? self.http : self.https
         if case .direct = rule { return nil }
         guard !self.exceptions.cover(host: url.host, port: url.port) else { return nil }

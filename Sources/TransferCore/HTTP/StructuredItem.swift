@@ -9,11 +9,9 @@ package enum BareItem: Hashable, Sendable {
     case decimal(thousandths: Int64)
     /// A string, without its quotes and escapes.
     case string(String)
-    /// A token.
     case token(String)
     /// A byte sequence.
     case bytes([UInt8])
-    /// A Boolean.
     case boolean(Bool)
     /// A date in seconds since 1970.
     case date(Int64)
@@ -25,7 +23,6 @@ package enum BareItem: Hashable, Sendable {
 ///
 /// - Source: RFC 9651 §3.3, §3.1.2.
 package struct StructuredItem: Hashable, Sendable {
-    /// The value.
     package var value: BareItem
     /// The parameters; of two with the same name, the last one counts.
     package var parameters: [String: BareItem] = [:]
@@ -58,9 +55,7 @@ package struct StructuredItem: Hashable, Sendable {
 ///
 /// - Source: RFC 9651 §3.1, §3.2.
 package enum StructuredMember: Hashable, Sendable {
-    /// An item.
     case item(StructuredItem)
-    /// An inner list with its parameters.
     case innerList([StructuredItem], parameters: [String: BareItem])
 
     /// The value of an item, or `nil` for an inner list.

@@ -17,10 +17,10 @@ extension TLSOptions {
         /// - Parameters:
         ///   - sha256: The SHA-256 of the key's SubjectPublicKeyInfo.
         ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
-        /// - Throws: ``PinError`` if the hash does not have 32 bytes.
-        public init(sha256: [UInt8], host: String? = nil) throws(PinError) {
+        /// - Throws: ``SyntaxError`` if the hash does not have 32 bytes.
+        public init(sha256: [UInt8], host: String? = nil) throws(SyntaxError) {
             guard sha256.count == 32 else {
-                throw PinError("a pinned key's hash has \(sha256.count) bytes: SHA-256 has 32")
+                throw SyntaxError("a pinned key's hash has \(sha256.count) bytes: SHA-256 has 32")
             }
             self.sha256 = sha256
             self.host = host?.lowercased()
@@ -31,8 +31,8 @@ extension TLSOptions {
         /// - Parameters:
         ///   - text: The pin.
         ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
-        /// - Throws: ``PinError`` if the text is not a pin.
-        public init(_ text: String, host: String? = nil) throws(PinError) {
+        /// - Throws: ``SyntaxError`` if the text is not a pin.
+        public init(_ text: String, host: String? = nil) throws(SyntaxError) {
             var base64 = text[...]
             if base64.hasPrefix("sha256//") {
                 base64 = base64.dropFirst("sha256//".count)
@@ -40,7 +40,7 @@ extension TLSOptions {
                 base64 = base64.dropFirst("pin-sha256=\"".count).dropLast()
             }
             guard let hash = Base64.decode(base64.utf8), hash.count == 32 else {
-                throw PinError(
+                throw SyntaxError(
                     "the pinned key is not a SHA-256 hash in Base64: write sha256// and the 44 characters of the hash"
                 )
             }
@@ -49,8 +49,8 @@ extension TLSOptions {
 
         /// Parses several pins separated by `;`, as in curl.
         ///
-        /// - Throws: ``PinError`` if one is not a pin.
-        public static func list(_ text: String, host: String? = nil) throws(PinError) -> [Pin] {
+        /// - Throws: ``SyntaxError`` if one is not a pin.
+        public static func list(_ text: String, host: String? = nil) throws(SyntaxError) -> [Pin] {
             var pins: [Pin] = []
             for part in text.split(separator: ";") { pins.append(try Pin(String(part), host: host)) }
             return pins
@@ -62,16 +62,5 @@ extension TLSOptions {
             let name = name.hasSuffix(".") ? String(name.dropLast()) : name
             return host.hasPrefix("*.") ? name.hasSuffix(host.dropFirst()) && name.count > host.count - 1 : name == host
         }
-    }
-
-    /// The reason why a text is not a pinned key.
-    public struct PinError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The problem and how to fix it.
-        public let message: String
-
-        init(_ message: String) { self.message = message }
-
-        /// The problem and how to fix it.
-        public var description: String { self.message }
     }
 }

@@ -6,7 +6,6 @@
 public struct TLSOptions: Sendable, Hashable {
     /// Certificates or a key as PEM text.
     public enum PEM: Sendable, Hashable {
-        /// A file.
         case file(String)
         /// The text itself.
         case bytes([UInt8])

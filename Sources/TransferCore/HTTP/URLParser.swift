@@ -16,12 +16,12 @@ struct URLParser {
     }
 
     /// Parses the whole URL.
-    mutating func parse() throws(HTTPURLError) -> HTTPURL {
+    mutating func parse() throws(SyntaxError) -> HTTPURL {
         var start = 0
         var end = self.bytes.count
         while start < end, Self.isWhiteSpace(self.bytes[start]) { start += 1 }
         while end > start, Self.isWhiteSpace(self.bytes[end - 1]) { end -= 1 }
-        guard start < end else { throw HTTPURLError(.empty, "the URL is empty; write http://host/path or https://…") }
+        guard start < end else { throw SyntaxError(.empty, "the URL is empty; write http://host/path or https://…") }
         guard end - start <= Self.longest else {
             throw self.error(.tooLong, "the URL is longer than \(Self.longest) bytes; shorten it")
         }
@@ -142,11 +142,11 @@ struct URLParser {
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }
 
-    private func error(_ code: HTTPURLError.Code, _ reason: String) -> HTTPURLError {
-        HTTPURLError(code, at: self.bytes, reason)
+    private func error(_ code: SyntaxError.Code, _ reason: String) -> SyntaxError {
+        SyntaxError(code, at: self.bytes, reason)
     }
 
-    private func scheme(_ range: Range<Int>) throws(HTTPURLError) -> Scheme {
+    private func scheme(_ range: Range<Int>) throws(SyntaxError) -> Scheme {
         if self.begins(range, "http://") { return .http }
         if self.begins(range, "https://") { return .https }
         if self.begins(range, "http:") || self.begins(range, "https:") {
@@ -162,10 +162,10 @@ struct URLParser {
                 )
             }
         }
-        let shown = HTTPURLError(.missingScheme, at: self.bytes[range], "no scheme; write").message
+        let shown = SyntaxError(.missingScheme, at: self.bytes[range], "no scheme; write").message
         let host = self.bytes[range].starts(with: "//".utf8) ? "" : "//"
         let text = shown.dropLast(": no scheme; write".count)
-        throw HTTPURLError(.missingScheme, "\(shown) http:\(host)\(text) or https://…")
+        throw SyntaxError(.missingScheme, "\(shown) http:\(host)\(text) or https://…")
     }
 
     /// The scheme at the start of the bytes, in lower case, or `nil`.
@@ -195,7 +195,7 @@ struct URLParser {
         }
     }
 
-    private mutating func userInfo(_ range: Range<Int>) throws(HTTPURLError) {
+    private mutating func userInfo(_ range: Range<Int>) throws(SyntaxError) {
         for byte in self.bytes[range] {
             guard byte > 0x1F, byte != 0x7F else {
                 throw self.error(.badCharacter, "a control character in the user's name or password; encode it as %XX")
@@ -210,7 +210,7 @@ struct URLParser {
     }
 
     /// Appends the host and returns the offset of the port's colon, or of the end.
-    private mutating func host(_ range: Range<Int>) throws(HTTPURLError) -> Int {
+    private mutating func host(_ range: Range<Int>) throws(SyntaxError) -> Int {
         let isAddress = range.first.map { self.bytes[$0] == 0x5B } ?? false
         if isAddress {
             guard let close = self.bytes[range].firstIndex(of: 0x5D),
@@ -248,7 +248,7 @@ struct URLParser {
         return end
     }
 
-    private mutating func port(_ range: Range<Int>, _ scheme: Scheme) throws(HTTPURLError) -> UInt16 {
+    private mutating func port(_ range: Range<Int>, _ scheme: Scheme) throws(SyntaxError) -> UInt16 {
         // A colon without a port means the default (RFC 3986 §3.2.3).
         guard range.count > 1 else { return UInt16(scheme.defaultPort) }
         var value = 0
@@ -270,7 +270,7 @@ struct URLParser {
     }
 
     /// Appends a path or a query, encoding bytes as needed; returns whether it may contain a dot segment.
-    private mutating func encode(_ range: Range<Int>) throws(HTTPURLError) -> Bool {
+    private mutating func encode(_ range: Range<Int>) throws(SyntaxError) -> Bool {
         var previous: UInt8 = 0
         var mayHaveDots = false
         for byte in self.bytes[range] {

@@ -11,7 +11,6 @@ package enum Byte {
     static let colon: UInt8 = 0x3A
     static let semicolon: UInt8 = 0x3B
 
-    /// Whether the byte is a space or a tab.
     @inline(__always)
     static func isBlank(_ byte: UInt8) -> Bool { byte == Self.space || byte == Self.tab }
 

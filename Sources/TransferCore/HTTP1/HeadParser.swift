@@ -3,7 +3,6 @@
 ///
 /// - Source: RFC 9112 §4 and §5.
 struct HeadParser {
-    /// A parsed head.
     struct Head {
         var minorVersion: Int
         var status: Int

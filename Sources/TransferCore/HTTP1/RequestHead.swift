@@ -9,7 +9,6 @@ package struct RequestHead: Sendable {
     package var target: String
     /// The minor version of HTTP/1: 0 or 1.
     package var minorVersion: Int
-    /// The header fields.
     package var fields: HeaderFields
     /// The framing of the content.
     package var framing: Framing
@@ -28,7 +27,6 @@ package struct RequestHead: Sendable {
         case chunked
     }
 
-    /// Creates a request head.
     package init(
         method: String,
         target: String,

@@ -53,7 +53,6 @@ package struct RequestParser: Sendable {
     private var pieces: [UInt8] = []
     private var blockBytes = 0
 
-    /// Creates a parser.
     package init(limits: Limits = Limits()) { self.limits = limits }
 
     /// Whether a request's head has started and is incomplete.

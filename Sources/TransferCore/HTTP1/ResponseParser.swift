@@ -10,7 +10,6 @@ package struct ResponseParser: Sendable {
     package enum Part: Sendable {
         /// All input was consumed (or the response has ended): continue with more.
         case needMore
-        /// An interim response.
         case interim(status: Int, HeaderFields)
         /// The final response's head.
         case head(ResponseHead)

@@ -4,7 +4,6 @@
 /// It has a dedicated parser: input from the network must be bounded in depth and size before values are built, an `id`
 /// must be returned unchanged, and a queue of a million entries is loaded with it; see Docs/Decisions/0007.
 public enum JSON: Sendable, Hashable {
-    /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
@@ -15,9 +14,7 @@ public enum JSON: Sendable, Hashable {
     /// A parsed number that neither of the two would write with the same characters, such as `1e2`, `1.0`, `-0` or an
     /// integer beyond 64 bits; it is written as it was read.
     case literal(String)
-    /// A string.
     case string(String)
-    /// An array.
     case array([JSON])
     /// An object; if a name occurs twice, the last member counts.
     case object([Member])

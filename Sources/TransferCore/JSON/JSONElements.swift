@@ -4,7 +4,6 @@
 /// A list of a million transfers is printed as it was received: parsing each element and writing it again would take
 /// most of the time.
 package struct JSONElements: Sendable {
-    /// The JSON text.
     package let text: [UInt8]
     /// The places of the elements in ``text``, in order.
     package let ranges: [Range<Int>]

@@ -1,15 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A syntax error in a JSON text, and its position.
-public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The description of the error.
-    public let message: String
-    /// The offset in bytes.
-    public let offset: Int
-
-    /// The error and its position.
-    public var description: String { "\(self.message) at byte \(self.offset)" }
-}
-
 extension JSON {
     /// The default limit of nesting.
     public static let defaultDepth = 64
@@ -19,10 +8,10 @@ extension JSON {
     /// - Parameters:
     ///   - bytes: UTF-8; invalid UTF-8 inside strings becomes U+FFFD.
     ///   - depth: The maximum nesting of arrays and objects.
-    /// - Throws: ``JSONError`` if it is not a JSON text, nests deeper, or has an infinite number.
+    /// - Throws: ``SyntaxError`` if it is not a JSON text, nests deeper, or has an infinite number.
     /// - Source: RFC 8259.
-    public init(parsing bytes: some Collection<UInt8>, depth: Int = Self.defaultDepth) throws(JSONError) {
-        let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { buffer in
+    public init(parsing bytes: some Collection<UInt8>, depth: Int = Self.defaultDepth) throws(SyntaxError) {
+        let result: Result<JSON, SyntaxError>? = bytes.withContiguousStorageIfAvailable { buffer in
             Self.parse(buffer, depth)
         }
         self = try (result ?? Array(bytes).withUnsafeBufferPointer { Self.parse($0, depth) }).get()
@@ -30,14 +19,14 @@ extension JSON {
 
     /// Parses one JSON text.
     ///
-    /// - Throws: ``JSONError``; see ``init(parsing:depth:)-(Collection<UInt8>,_)``.
-    public init(parsing text: String, depth: Int = Self.defaultDepth) throws(JSONError) {
+    /// - Throws: ``SyntaxError``; see ``init(parsing:depth:)-(Collection<UInt8>,_)``.
+    public init(parsing text: String, depth: Int = Self.defaultDepth) throws(SyntaxError) {
         try self.init(parsing: Array(text.utf8), depth: depth)
     }
 
-    private static func parse(_ input: UnsafeBufferPointer<UInt8>, _ depth: Int) -> Result<JSON, JSONError> {
+    private static func parse(_ input: UnsafeBufferPointer<UInt8>, _ depth: Int) -> Result<JSON, SyntaxError> {
         var parser = JSONParser(input: input)
-        do throws(JSONError) {
+        do throws(SyntaxError) {
             let value = try parser.value(depth)
             parser.skipSpace()
             guard parser.isAtEnd else { throw parser.error("there is text after the value") }
@@ -59,7 +48,7 @@ private struct JSONParser {
 
     var isAtEnd: Bool { self.position == self.input.count }
 
-    func error(_ message: String) -> JSONError { JSONError(message: message, offset: self.position) }
+    func error(_ message: String) -> SyntaxError { SyntaxError(message, offset: self.position) }
 
     private var current: UInt8? { self.isAtEnd ? nil : self.input[self.position] }
 
@@ -75,7 +64,7 @@ private struct JSONParser {
         return true
     }
 
-    private mutating func literal(_ text: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+    private mutating func literal(_ text: StaticString, _ value: JSON) throws(SyntaxError) -> JSON {
         let count = text.utf8CodeUnitCount
         guard self.input.count - self.position >= count,
             (0..<count).allSatisfy({ self.input[self.position + $0] == text.utf8Start[$0] })
@@ -84,7 +73,7 @@ private struct JSONParser {
         return value
     }
 
-    mutating func value(_ depth: Int) throws(JSONError) -> JSON {
+    mutating func value(_ depth: Int) throws(SyntaxError) -> JSON {
         self.skipSpace()
         switch self.current {
         case nil: throw self.error("the text ends before a value")
@@ -98,7 +87,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func array(_ depth: Int) throws(JSONError) -> JSON {
+    private mutating func array(_ depth: Int) throws(SyntaxError) -> JSON {
         guard depth > 0 else { throw self.error("the value is nested too deeply") }
         self.position += 1
         var elements: [JSON] = []
@@ -112,7 +101,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func object(_ depth: Int) throws(JSONError) -> JSON {
+    private mutating func object(_ depth: Int) throws(SyntaxError) -> JSON {
         guard depth > 0 else { throw self.error("the value is nested too deeply") }
         self.position += 1
         var members: [JSON.Member] = []
@@ -131,7 +120,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func number() throws(JSONError) -> JSON {
+    private mutating func number() throws(SyntaxError) -> JSON {
         let start = self.position
         _ = self.take(0x2D)
         let isZero = self.current == 0x30
@@ -162,7 +151,7 @@ private struct JSONParser {
         return self.position - start
     }
 
-    private mutating func string() throws(JSONError) -> String {
+    private mutating func string() throws(SyntaxError) -> String {
         self.position += 1
         let start = self.position
         while let byte = self.current, byte != 0x22, byte != 0x5C, byte >= 0x20 { self.position += 1 }
@@ -183,7 +172,7 @@ private struct JSONParser {
         throw self.error("a string is not terminated")
     }
 
-    private mutating func escape(into bytes: inout [UInt8]) throws(JSONError) {
+    private mutating func escape(into bytes: inout [UInt8]) throws(SyntaxError) {
         guard let byte = self.current else { throw self.error("a string is not terminated") }
         self.position += 1
         switch byte {
@@ -214,7 +203,7 @@ private struct JSONParser {
         }
     }
 
-    private mutating func hexadecimal() throws(JSONError) -> UInt32 {
+    private mutating func hexadecimal() throws(SyntaxError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = self.current else { throw self.error("a string is not terminated") }

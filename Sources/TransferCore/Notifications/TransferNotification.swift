@@ -3,7 +3,6 @@
 public enum TransferNotification: Sendable, Hashable, CaseIterable {
     /// A transfer finished: its file is complete, or the server has acknowledged the upload.
     case finished
-    /// A transfer failed.
     case failed
     /// A transfer ended, and no other one of the session waits or runs any more.
     case allDone

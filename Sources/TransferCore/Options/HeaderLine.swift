@@ -20,22 +20,22 @@ package struct HeaderLine: Sendable, Hashable {
 
     /// Parses `Name: value`.
     ///
-    /// - Throws: ``OptionProblem`` if the colon is missing, the name is not a token or is of a field that Martlet sets, or
+    /// - Throws: ``SyntaxError`` if the colon is missing, the name is not a token or is of a field that Martlet sets, or
     ///   the value has a control character.
     /// - Source: RFC 9110 §5.1, §5.5.
-    package init(parsing text: String) throws(OptionProblem) {
+    package init(parsing text: String) throws(SyntaxError) {
         guard let colon = text.utf8.firstIndex(of: 0x3A) else {
-            throw OptionProblem("is not a header field: it has no colon", write: "'Name: value'")
+            throw SyntaxError.option("is not a header field: it has no colon", write: "'Name: value'")
         }
         let name = text[..<colon]
         guard Self.isName(name) else {
-            throw OptionProblem(
+            throw SyntaxError.option(
                 "is not a header field: its name must be letters, digits and hyphens",
                 write: "'Name: value'"
             )
         }
         guard !Self.framing.contains(name.lowercased()) else {
-            throw OptionProblem("is a field that martlet sets itself; leave it out")
+            throw SyntaxError.option("is a field that martlet sets itself; leave it out")
         }
         self.name = String(name)
         self.value = try Self.value(String(text[text.utf8.index(after: colon)...]), of: self.name)
@@ -48,21 +48,29 @@ package struct HeaderLine: Sendable, Hashable {
 
     /// Validates a field's value and removes the white space around it.
     ///
-    /// - Throws: ``OptionProblem`` if it contains a line break or another control character.
-    package static func value(_ text: String, of name: String) throws(OptionProblem) -> String {
+    /// - Throws: ``SyntaxError`` if it contains a line break or another control character.
+    package static func value(_ text: String, of name: String) throws(SyntaxError) -> String {
         guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-            throw OptionProblem(
-                message: "the value of \(name) contains a line break or a control character; remove it"
-            )
+            throw SyntaxError("the value of \(name) contains a line break or a control character; remove it")
         }
         return text.trimmingBlanks
+    }
+
+    /// The fields that ask caches on the way for a fresh response, except for those that the caller has set.
+    ///
+    /// - Parameter fields: The caller's fields.
+    /// - Returns: Further fields.
+    /// - Source: RFC 9111 §5.2.1.4, §5.4.
+    package static func noCache(besides fields: [(String, String)]) -> [(String, String)] {
+        [("Cache-Control", "no-cache"), ("Pragma", "no-cache")]
+            .filter { wanted in !fields.contains { $0.0.lowercased() == wanted.0.lowercased() } }
     }
 }
 
 extension OptionSyntax<HeaderLine> {
     /// A header field, `Name: value`.
     package static var field: Self {
-        Self("field") { text throws(OptionProblem) in
+        Self("field") { text throws(SyntaxError) in
             try HeaderLine(parsing: text)
         } write: {
             "\($0.name): \($0.value)"
@@ -73,7 +81,7 @@ extension OptionSyntax<HeaderLine> {
 extension OptionSyntax<String> {
     /// The value of a header field.
     package static func value(of name: String, _ valueName: String) -> Self {
-        Self(valueName) { text throws(OptionProblem) in try HeaderLine.value(text, of: name) }
+        Self(valueName) { text throws(SyntaxError) in try HeaderLine.value(text, of: name) }
     }
 }
 

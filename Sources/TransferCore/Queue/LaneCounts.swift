@@ -3,13 +3,10 @@
 package struct LaneCounts: Hashable, Sendable {
     /// Waiting in the queue, including running ones.
     package var waiting = 0
-    /// Paused.
     package var paused = 0
     /// Complete.
     package var finished = 0
-    /// Failed.
     package var failed = 0
-    /// Removed.
     package var removed = 0
 
     /// Creates counts of zero.

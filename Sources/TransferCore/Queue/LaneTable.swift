@@ -43,7 +43,6 @@ struct LaneTable: Sendable {
         self.lanes.append(lane)
     }
 
-    /// Removes a lane.
     mutating func remove(_ id: LaneID) -> QueueLane? {
         guard let index = self.places.removeValue(forKey: id) else { return nil }
         let last = self.lanes.count - 1

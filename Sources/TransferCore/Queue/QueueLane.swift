@@ -7,7 +7,6 @@ package struct QueueLane: Sendable {
     package enum Phase: Hashable, Sendable {
         /// An engine has it and is not known to have started it.
         case staged
-        /// It is running.
         case running
         /// It is waiting between two attempts, without a slot.
         case retrying
@@ -21,7 +20,6 @@ package struct QueueLane: Sendable {
     package enum Wish: Hashable, Sendable {
         /// It is waiting for its turn.
         case waits
-        /// It was paused.
         case paused
         /// It was removed; its partial file is kept or not.
         case removed(keeping: Bool)
@@ -31,13 +29,11 @@ package struct QueueLane: Sendable {
 
     /// A transfer that was taken.
     package struct Entry: Hashable, Sendable {
-        /// Its host.
         package var host: QueueMachine.Host
         /// The priority; higher values start first.
         package var priority: Int
         /// Whether it can be interrupted and resumed or repeated safely.
         package var mayBeCut: Bool
-        /// Its stage.
         package var phase = Phase.staged
         /// The stored state.
         package var wish = Wish.waits

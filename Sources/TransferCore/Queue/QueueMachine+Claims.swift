@@ -30,6 +30,23 @@ extension QueueMachine {
             )
         }
         guard lane.mayFindMore, lane.unclaimed > 0 else { return nil }
+        return self.claim(&lane)
+    }
+
+    /// The claim to perform in the transaction that adds transfers to a lane, so that it is not a second one.
+    ///
+    /// ``claimed(_:_:_:)`` follows ``added(_:priority:mayPrecede:)``, or ``claimFailed(_:)``.
+    ///
+    /// - Parameter id: The lane.
+    /// - Returns: The claim; `nil` if none of the transfers could start, or another claim comes first.
+    package mutating func claimWhileAdding(_ id: LaneID) -> Claim? {
+        guard var lane = self.lanes.take(id) else { return nil }
+        defer { self.lanes.put(lane, id) }
+        guard !lane.isClaiming, !lane.isReordered, !self.isHeld(lane) else { return nil }
+        return self.claim(&lane)
+    }
+
+    private func claim(_ lane: inout QueueLane) -> Claim? {
         let room = lane.limit + lane.lookAhead - lane.occupied
         guard room * 2 >= lane.lookAhead else { return nil }
         lane.mayFindMore = false

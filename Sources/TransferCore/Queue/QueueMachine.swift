@@ -36,7 +36,6 @@ package struct QueueMachine: Sendable {
     package struct Claimed: Hashable, Sendable {
         /// Its number.
         package var id: ID
-        /// Its host.
         package var host: Host
         /// The priority; higher values start first.
         package var priority: Int

@@ -8,7 +8,6 @@ package struct RedirectRule: Hashable, Sendable {
     /// Whether https may redirect to http.
     package var allowsDowngrade: Bool
 
-    /// Creates a rule.
     package init(maximum: Int, allowsDowngrade: Bool) {
         self.maximum = maximum
         self.allowsDowngrade = allowsDowngrade

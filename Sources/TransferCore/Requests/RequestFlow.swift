@@ -24,13 +24,10 @@ package struct RequestFlow: Hashable, Sendable {
         /// The subject of a question.
         package enum Subject: Hashable, Sendable { case redirect, challenge }
 
-        /// The subject.
         package let subject: Subject
-        /// The response.
         package let head: ResponseHead
         /// The request that follows, unless the policy decides otherwise.
         package let next: RequestFlow
-        /// Its method.
         package let method: String
 
         /// The question as a policy receives it.
@@ -51,7 +48,6 @@ package struct RequestFlow: Hashable, Sendable {
         }
     }
 
-    /// The URL to request.
     package private(set) var url: HTTPURL
     /// The number of redirects before the request.
     package private(set) var hops = 0

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The options of a transfer that apply to each of its requests, for downloads and uploads.
 package struct RequestTerms: Sendable {
-    /// The rule for redirects.
     package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
     /// Whether a policy decides about redirects, challenges and the first response.
     package var hasPolicy = false
@@ -26,7 +25,6 @@ package struct RequestTerms: Sendable {
     /// Whether anything decides about challenges (401).
     package var answersChallenges: Bool { self.hasPolicy || self.hasAuthorizer }
 
-    /// Whether a request may be repeated by this method.
     package func mayRepeat(_ method: String) -> Bool { self.mayBeRepeated || RequestMethod.isIdempotent(method) }
 
     /// The failure of a transfer that has been active for longer than the total timeout.

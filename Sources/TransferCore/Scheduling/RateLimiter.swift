@@ -13,7 +13,6 @@ package struct RateLimiter: Sendable {
     private var servedAt: Int64 = 0
     private var charged: Double = 0
 
-    /// Creates a limiter.
     package init(rate: Int64? = nil) {
         self.rate = rate
     }

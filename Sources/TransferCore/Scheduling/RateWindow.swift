@@ -17,7 +17,6 @@ package struct RateWindow: Sendable {
     /// Whether nothing was recorded.
     package var isEmpty: Bool { self.samples.isEmpty }
 
-    /// Records the number of bytes at a time.
     package mutating func record(_ bytes: Int64, at time: Int64) {
         self.samples.append(Sample(time: time, bytes: bytes))
         while self.samples.count > 2, let second = self.samples.dropFirst().first, time - second.time >= self.span {

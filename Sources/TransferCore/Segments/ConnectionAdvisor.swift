@@ -14,7 +14,6 @@ package struct ConnectionAdvisor: Sendable {
     private var bytesThen: Int64 = 0
     private var settled = false
 
-    /// Creates an advisor.
     package init(most: Int) {
         self.most = max(1, most)
         self.settled = most <= 1

@@ -60,7 +60,6 @@ package struct SegmentPlanner: Sendable {
     /// The number of missing bytes, or `nil` while the length is unknown.
     package var remaining: Int64? { self.length.map { $0 - self.completed } }
 
-    /// The piece of a connection.
     package func piece(of connection: Connection) -> Piece? {
         self.pieces.first { $0.owner == connection }
     }

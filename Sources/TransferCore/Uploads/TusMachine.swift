@@ -64,7 +64,6 @@ package struct TusMachine: Sendable {
         return self.asked(head)
     }
 
-    /// Creates an upload.
     package mutating func begin() -> UploadStep {
         self.state = .creating
         self.acknowledged = 0

@@ -13,13 +13,10 @@ package struct UploadStep: Hashable, Sendable {
 
     /// A header field of the protocol.
     package struct Field: Hashable, Sendable {
-        /// The name.
         package var name: String
-        /// The value.
         package var value: String
     }
 
-    /// The method.
     package var method: String
     /// The target.
     package var place: Place
@@ -71,7 +68,6 @@ package enum UploadAction: Hashable, Sendable {
 package struct UploadResource: Hashable, Sendable {
     /// The protocol that it supports.
     package var speaks: ResumableProtocol
-    /// Its URL.
     package var url: HTTPURL
     /// The expiry time in seconds since 1970, if the server reported it.
     package var expires: Int64?

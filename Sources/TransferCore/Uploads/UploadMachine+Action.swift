@@ -122,7 +122,6 @@ extension UploadMachine {
         package var wasPresent = false
     }
 
-    /// The progress of an upload.
     package struct Progress: Hashable, Sendable {
         /// The number of bytes accepted by the kernel or acknowledged by the server.
         package var bytes: Int64

@@ -51,7 +51,6 @@ extension UploadMachine {
         self.isEnding ? [] : self.end(.failed(failure))
     }
 
-    /// The content was checked.
     package mutating func contentChecked(_ state: ContentState, now: Int64) -> [Action] {
         switch self.phase {
         case .confirming(let status, let wasPresent):

@@ -154,7 +154,6 @@ extension UploadMachine {
         return (self.writes, .writeJournal(record, number: self.writes))
     }
 
-    /// The journal was written.
     package mutating func journalWritten(_ number: Int, error: StorageError?) -> [Action] {
         if case .ended = self.phase { return [] }
         let notes: [Action] =

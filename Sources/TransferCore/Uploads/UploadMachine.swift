@@ -245,7 +245,6 @@ package struct UploadMachine: Sendable {
         return self.end(failure.isShortage ? .retry(failure) : .failed(failure))
     }
 
-    /// The journal was read.
     package mutating func journalRead(_ result: Result<UploadRecord?, StorageError>) -> [Action] {
         guard case .readingJournal(let files) = self.phase else { return [] }
         self.history.hasReadJournal = true

@@ -17,7 +17,6 @@ package struct UploadPlan: Sendable {
     package var name = ""
     /// Whether the content is a stream, which can be read only once.
     package var isStream = false
-    /// Whether the upload has a journal.
     package var hasJournal = false
     /// The caller's record of an upload to resume; the journal's takes precedence.
     package var record: UploadRecord?

@@ -4,13 +4,11 @@
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock.
 package struct UploadProtocolMachine: Sendable {
-    /// The protocol of an upload.
     package enum Way: Hashable, Sendable {
         /// One request, restarted after a failure.
         case plain
         /// A protocol that the server supports, determined with an `OPTIONS` request.
         case automatic
-        /// This protocol.
         case by(ResumableProtocol)
     }
 

@@ -16,7 +16,6 @@ package struct UploadRecord: Hashable, Sendable {
     /// The expiry time of the upload on the server, in seconds since 1970; `nil` if it was not reported.
     package var expires: Int64?
 
-    /// Creates a record.
     package init(
         speaks: ResumableProtocol,
         endpoint: String,

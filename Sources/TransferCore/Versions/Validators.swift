@@ -12,7 +12,6 @@ package struct Validators: Hashable, Sendable {
     /// The time at which the response was received, in seconds since 1970.
     package var received: Int64?
 
-    /// Creates validators.
     package init(
         entityTag: String? = nil,
         lastModified: String? = nil,

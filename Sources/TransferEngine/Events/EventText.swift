@@ -16,7 +16,6 @@ package struct EventText: Sendable, Hashable {
     /// The word, then the text.
     package var line: String { self.text.isEmpty ? self.word : "\(self.word): \(self.text)" }
 
-    /// A start.
     package static func started(from url: String) -> Self { Self("started", "from \(url)") }
 
     /// The head of a response; the length and the number of bytes of earlier runs.

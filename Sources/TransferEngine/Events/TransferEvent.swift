@@ -95,7 +95,6 @@ public struct TransferEvent: Sendable {
         case finished(Completion)
         /// The transfer failed; bytes that can be resumed are kept.
         case failed(TransferFailure)
-        /// The transfer was cancelled.
         case cancelled
         /// A detail for verbose output (`--verbose`).
         case note(String)

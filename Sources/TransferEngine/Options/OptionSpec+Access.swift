@@ -18,7 +18,6 @@ extension OptionSpec<String> {
         )
     }
 
-    /// The netrc file.
     package static var netrcFile: Self {
         Self("netrc-file", .file(), "Use the user names and passwords of this netrc file.")
     }

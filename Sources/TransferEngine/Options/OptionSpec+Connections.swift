@@ -77,7 +77,6 @@ extension OptionSpec<Int64> {
 }
 
 extension OptionSpec<String> {
-    /// A mirror.
     package static var mirror: Self {
         Self(
             "mirror",

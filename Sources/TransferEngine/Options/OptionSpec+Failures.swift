@@ -4,7 +4,6 @@ internal import TransferCore
 // Retries and timeouts.
 
 extension OptionSpec<Int> {
-    /// The number of retries.
     package static var retries: Self {
         Self(
             "retries",
@@ -19,7 +18,6 @@ extension OptionSpec<Int> {
         .storing { "\($0 + 1)" }
     }
 
-    /// A status to retry.
     package static var retryStatus: Self {
         Self(
             "retry-status",
@@ -44,7 +42,6 @@ extension OptionSpec<Duration> {
         }
     }
 
-    /// The timeout of a connection.
     package static var connectTimeout: Self {
         Self(
             "connect-timeout",

@@ -55,7 +55,6 @@ extension OptionSpec<String> {
         )
     }
 
-    /// The proxy.
     package static var proxy: Self {
         Self(
             "proxy",
@@ -129,7 +128,6 @@ extension OptionSpec<Bool> {
 }
 
 extension OptionSpec<Int> {
-    /// The number of redirects.
     package static var maxRedirects: Self {
         Self("max-redirects", .number(0...1000), "Maximum redirects to follow.", standard: "20") {
             $0.maximumRedirects = $1

@@ -78,9 +78,9 @@ extension OptionSyntax<UploadWay> {
     /// The name of a resumption protocol, `auto` or `none`.
     static var uploadWay: Self {
         let words = ["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)
-        return Self("protocol", completion: .words(words)) { text throws(OptionProblem) in
+        return Self("protocol", completion: .words(words)) { text throws(SyntaxError) in
             guard let way = UploadWay(name: text) else {
-                throw OptionProblem("is not a protocol", write: "one of \(UploadWay.names)")
+                throw SyntaxError.option("is not a protocol", write: "one of \(UploadWay.names)")
             }
             return way
         }

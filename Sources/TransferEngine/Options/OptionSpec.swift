@@ -11,7 +11,6 @@ package struct OptionSpec<Value: Sendable>: Sendable {
     package private(set) var name: String
     /// The letters that stand for it, without hyphens; their values may follow without a space.
     package let letters: [Character]
-    /// The syntax of its values.
     package let syntax: OptionSyntax<Value>
     /// Its effect, in a sentence.
     package private(set) var summary: String
@@ -26,9 +25,7 @@ package struct OptionSpec<Value: Sendable>: Sendable {
 
     /// The form of an option in the daemon's queue and RPC.
     package struct Stored: Sendable {
-        /// The name.
         package let name: String
-        /// The text of a value.
         package let text: @Sendable (Value) -> String
     }
 

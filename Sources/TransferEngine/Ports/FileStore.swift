@@ -101,7 +101,6 @@ public protocol DigestComputation: AnyObject, Sendable {
 ///
 /// Used on one event loop at a time.
 public protocol SmallFile: AnyObject, Sendable {
-    /// Appends bytes.
     func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError)
 
     /// Verifies, sets the attributes and gives the file its name. Throws `.exists` (and keeps the bytes, so that

@@ -28,7 +28,6 @@ public enum ContentPiece: Sendable {
     case file(any SourceFile, offset: Int64, count: Int)
     /// No bytes yet: `next` is called again once all earlier pieces were read, or were sent from the file.
     case afterwards
-    /// The end of the content.
     case end
     /// The content cannot continue: the exchange fails with the code `content`.
     case failed

@@ -86,7 +86,6 @@ protocol RunHost: AnyObject, Sendable {
     func readQuantum(for transfer: Transfer, attempts: Int) -> Int?
 }
 
-/// The permit of a request.
 enum RequestPermit {
     /// It may be sent now.
     case granted

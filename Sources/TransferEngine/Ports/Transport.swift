@@ -143,7 +143,6 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
     ///     Without a close_notify such a response is `truncated` (RFC 9112 §9.8).
     func exchangeEnded(trailers: HeaderFields, cleanly: Bool)
 
-    /// The exchange failed.
     func exchangeFailed(_ error: TransportError)
 }
 

@@ -118,7 +118,6 @@ package struct DownloadRequest: Sendable {
 
 /// The options of many requests, in one place, with what follows from them.
 package final class SharedOptions: Sendable {
-    /// The options.
     package let options: DownloadOptions
     private let terms = Mutex<DownloadTerms?>(nil)
     private let plainFields = Mutex<HeaderFields?>(nil)

@@ -9,7 +9,6 @@ package struct UploadRequest: Sendable {
     /// The URL at which a resumable protocol creates uploads, if it is not ``url``.
     package var collection: HTTPURL?
 
-    /// The content.
     package var content: UploadContent
 
     /// The method of an upload in one request, a token; resumable protocols define their own.
@@ -93,7 +92,6 @@ package struct UploadRequest: Sendable {
 
     private static let longestProbe: Int64 = 1 << 20
 
-    /// Creates a request.
     package init(_ url: HTTPURL, _ content: UploadContent, options: DownloadOptions = DownloadOptions()) {
         self.url = url
         self.content = content
@@ -152,7 +150,6 @@ public enum UploadContent: Sendable {
     public enum Part: Sendable {
         /// A whole regular file, by its path.
         case file(String)
-        /// Bytes.
         case bytes([UInt8])
     }
 

@@ -56,7 +56,6 @@ final class Transfer: Sendable {
     /// The origin in whose queue the transfer waits.
     let origin: Origin
     let memory: Mutex<Memory>
-    /// The rate limiter of this transfer.
     let limiter: Mutex<RateLimiter>
 
     /// The state that is kept from one run to the next.

@@ -47,7 +47,6 @@ final class UploadStretch: RequestContent {
         self.state = Mutex(State(offset: range.lowerBound))
     }
 
-    /// Creates the content from a stream.
     init(_ run: UploadRun, _ id: Int, _ stream: any ContentStream) {
         self.run = run
         self.id = id

@@ -21,7 +21,6 @@ package final class StubBus: Sendable {
         }
     }
 
-    /// A behaviour of the bus.
     package enum Behaviour: Sendable {
         case works
         case hasNoService

@@ -89,9 +89,7 @@ package final class RawConnection: Sendable {
         return connection
     }
 
-    /// Sends bytes.
     package func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
-    /// Sends text.
     package func send(_ text: String) async throws { try await self.send(Array(text.utf8)) }
 
     /// Stops reading, so that the peer's writes fill the buffers.
@@ -105,7 +103,6 @@ package final class RawConnection: Sendable {
         await self.close()
     }
 
-    /// Closes the connection.
     package func close() async { try? await self.channelBox.withLock { $0 }?.close() }
 
     private func received(_ bytes: [UInt8]) {
@@ -179,11 +176,9 @@ package final class RawConnection: Sendable {
 
 /// A response with a body of known length.
 package struct RawReply: Sendable {
-    /// The status.
     package var status: Int
     /// The head, with the blank line.
     package var head: String
-    /// The body.
     package var body: String
 
     /// The value of a field.

@@ -105,7 +105,7 @@ public final class ScriptedServer: Sendable {
 
     /// The URL of a path, which may begin with a slash.
     ///
-    /// - Throws: `HTTPURLError` if the path is not valid in a URL.
+    /// - Throws: `SyntaxError` if the path is not valid in a URL.
     public func url(_ path: String) throws -> HTTPURL {
         try HTTPURL(self.text(path))
     }

@@ -60,7 +60,6 @@ public struct ServedFile: Sendable {
         case missingContentRange
         /// A `Content-Range` with this value.
         case contentRange(String)
-        /// The total is `*`.
         case unknownTotal
         /// One part in a `multipart/byteranges` body.
         case multipart

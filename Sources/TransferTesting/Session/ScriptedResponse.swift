@@ -4,7 +4,6 @@ public import TransferCore
 /// The reaction of a script of ``ScriptedResponses`` to one request.
 public struct ScriptedResponse: Sendable {
     enum Kind: Sendable {
-        /// A response.
         case response
         /// A failure before any response.
         case failure(ScriptedFailure)

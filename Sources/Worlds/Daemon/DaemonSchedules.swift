@@ -5,7 +5,6 @@ import Daemon
 ///
 /// This rule is independent of the daemon's.
 struct DaemonSchedules {
-    /// The clock of the machine.
     var clock: [MachineClock.Step] = []
     private var changes: [(time: Int64, schedules: Set<Schedule?>)] = [(.min, [nil])]
 

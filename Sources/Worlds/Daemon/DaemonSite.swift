@@ -18,7 +18,6 @@ final class DaemonSite: SimulatedServer {
         var failures: Int
         /// Whether a request has failed.
         var hasFailed = false
-        /// The number of requests.
         var requests = 0
 
         init(

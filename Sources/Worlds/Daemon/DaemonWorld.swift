@@ -71,7 +71,6 @@ final class DaemonLife {
     var schedules = DaemonSchedules()
     /// The facts that the events of the current process have reported.
     var heard = DaemonHeard()
-    /// Whether the power was lost.
     var hasLostPower = false
     /// When each path was requested last.
     var requestedAt: [String: Int64] = [:]

@@ -11,7 +11,7 @@ final class DatasetCommand: @unchecked Sendable {
     /// The end of the process.
     enum Ending {
         /// It could not start.
-        case refused(DatasetRun.Refusal)
+        case refused(DatasetError)
         /// A file could not be written.
         case failed(StorageError, DatasetSummary)
         /// Every row was fed, and has ended.
@@ -58,7 +58,7 @@ final class DatasetCommand: @unchecked Sendable {
     /// Opens the table, the report and the shards, and starts to feed.
     func start() {
         self.life.scheduler.perform(as: self.process) {
-            do throws(DatasetRun.Refusal) {
+            do throws(DatasetError) {
                 let workers = SimulatedWorker.factory(self.life.scheduler, self.process)
                 self.run = try DatasetRun(self.order, workers: workers) { [weak self] in self?.failed($0) }
             } catch {
@@ -69,7 +69,7 @@ final class DatasetCommand: @unchecked Sendable {
             self.engine?.start()
             guard let run = self.run else { return }
             var reader = run.reader()
-            do throws(TableError) {
+            do throws(SyntaxError) {
                 while let items = try reader.next() { self.items += items }
             } catch {
                 run.tableFailed()

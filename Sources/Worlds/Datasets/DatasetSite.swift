@@ -29,7 +29,6 @@ final class DatasetSite: SimulatedServer {
     }
 
     let items: [DatasetItem]
-    /// The number of the run, from 1.
     var run = 1
     /// The statuses that were sent for each item.
     private(set) var statuses: [Int: Set<Int>] = [:]

@@ -42,7 +42,6 @@ package struct DiskFeatures: Equatable {
     package var allocation = true
     /// copy_file_range(2).
     package var copyRange = true
-    /// Locks.
     package var locks = true
     /// syncfs(2).
     package var syncFilesystem = true

@@ -29,7 +29,6 @@ final class DiskNode {
     var openings = 0
     /// Whether it was created without a name, and may get one.
     var isLinkable = false
-    /// The open file that has the lock.
     weak var lock: DiskOpenFile?
     let content = DiskContent()
     /// Whether it is in the disk's list of nodes to be written back.

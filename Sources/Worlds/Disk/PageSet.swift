@@ -3,7 +3,6 @@
 /// A set of the numbers of a file's pages.
 struct PageSet {
     private var words: [UInt64] = []
-    /// The number of pages in the set.
     private(set) var count = 0
 
     var isEmpty: Bool { self.count == 0 }
@@ -38,7 +37,6 @@ struct PageSet {
         return removed
     }
 
-    /// Removes all pages.
     mutating func removeAll() {
         guard self.count > 0 else { return }
         for index in self.words.indices { self.words[index] = 0 }
@@ -52,7 +50,6 @@ struct PageSet {
         page >> 6 < self.words.count && self.words[page >> 6] & (1 << UInt64(page & 63)) != 0
     }
 
-    /// The first page from a number on.
     func first(from page: Int) -> Int? {
         var index = page >> 6
         guard index < self.words.count else { return nil }

@@ -100,7 +100,6 @@ extension SimulatedDisk {
         return try self.find(from: directory, node.destination, follow: true, &links)
     }
 
-    /// The open file of a descriptor.
     func file(_ descriptor: Int32) throws(DiskError) -> DiskOpenFile {
         let index = Int(descriptor) - Int(Self.firstDescriptor)
         guard index >= 0 else { throw DiskError(EBADF) }

@@ -104,7 +104,6 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
         self.tables[process] = []
     }
 
-    /// The number of descriptors of a process.
     package func openDescriptors(of process: Int) -> Int {
         process < self.tables.count ? self.tables[process].reduce(0) { $0 + ($1 == nil ? 0 : 1) } : 0
     }
@@ -115,7 +114,6 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
         return self.tables[process].compactMap { $0.flatMap { $0.node.kind == .file ? $0.path : nil } }
     }
 
-    /// The number of locks of a process.
     package func locks(of process: Int) -> Int {
         guard process < self.tables.count else { return 0 }
         return self.tables[process].reduce(0) { $0 + ($1.map { $0.node.lock === $0 } ?? false ? 1 : 0) }

@@ -112,7 +112,6 @@ struct DownloadWishes {
         }
     }
 
-    /// The request of a job.
     func request(_ job: Job, in directory: String) throws -> DownloadRequest {
         var expected: [ExpectedDigest] = []
         if let version = job.checksum {

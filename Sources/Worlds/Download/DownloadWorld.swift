@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
 import Platform
 import TransferCore
 import TransferEngine

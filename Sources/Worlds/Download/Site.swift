@@ -76,7 +76,6 @@ final class Site: SimulatedServer {
     var shown: [Shown] = []
     var statuses: Set<Int> = []
     var used: Set<Quirk> = []
-    /// The number of ranges.
     var rangesSent = 0
     /// The restarts reported to users, and whether one of them named the alternation.
     var restarts = (count: 0, areExplained: false)

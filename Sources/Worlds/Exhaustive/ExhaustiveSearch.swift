@@ -19,7 +19,6 @@ package struct ExhaustiveSearch {
 
     /// A promise that was broken, and the sequence that breaks it.
     package struct Finding: Sendable {
-        /// The promise.
         package var promise: String
         /// The responses, one a line.
         package var story: [String]

@@ -11,7 +11,6 @@ enum ModelVersion: UInt8, Hashable, CaseIterable {
 
     /// The digest of a file that consists of this version.
     var digest: [UInt8] { [UInt8](repeating: self.rawValue + 1, count: 32) }
-    /// The digest of a part of this version.
     var partDigest: [UInt8] { [UInt8](repeating: self.rawValue + 0x40, count: 32) }
     /// A digest that nothing has.
     static let noDigest = [UInt8](repeating: 0xFF, count: 32)
@@ -96,7 +95,6 @@ struct ModelScale: Sendable {
     var units: Int64 = 5
     /// The number of units by which the second version is longer.
     var growth: Int64 = 0
-    /// The number of connections.
     var connections = 1
 
     func size(_ version: ModelVersion) -> Int64 {

@@ -21,7 +21,6 @@ package struct Recipe: Sendable {
     package var isCalm = false
     private var nextNumber = 0
 
-    /// Creates the recipe of a seed.
     package init(seed: UInt64, without omitted: Set<Int> = []) {
         self.seed = seed
         self.omitted = omitted
@@ -63,7 +62,6 @@ package struct Recipe: Sendable {
         values[Int.random(in: 0..<values.count, using: &self.random)]
     }
 
-    /// Draws a number.
     package mutating func draw<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) -> Number {
         Number.random(in: range, using: &self.random)
     }

@@ -38,7 +38,6 @@ extension World {
     }
 }
 
-/// The end of a world.
 package struct WorldEnd {
     /// Each broken promise, in a sentence; empty if all were kept.
     package var broken: [String] = []

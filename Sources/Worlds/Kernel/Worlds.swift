@@ -8,7 +8,6 @@ package enum Worlds {
         (1, DaemonWorld.self),
     ]
 
-    /// The kind of a seed.
     package static func kind(ofSeed seed: UInt64) -> any World.Type {
         // Neighbouring seeds are of different kinds.
         var place = Int((seed &* 0x9E37_79B9_7F4A_7C15) >> 40) % self.kinds.reduce(0) { $0 + $1.share }

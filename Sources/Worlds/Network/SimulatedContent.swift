@@ -5,15 +5,12 @@ package import TransferTesting
 
 /// The bytes of one version of a resource.
 package final class SimulatedContent: Sendable {
-    /// The bytes.
     package let bytes: [UInt8]
     /// The SHA-256 digest, computed by each call.
     package var sha256: [UInt8] { Array(SHA256.hash(data: self.bytes)) }
 
-    /// Creates content.
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The length in bytes.
     package var length: Int64 { Int64(self.bytes.count) }
 
     /// Random bytes, from which all contents are cut: generating them for each world would take longer than the world.

@@ -25,7 +25,6 @@ package final class SimulatedNetwork {
 
     /// The servers, by the names of their hosts.
     package var servers: [String: any SimulatedServer] = [:]
-    /// The outages.
     package var outages: [Outage] = []
     /// The time of a round trip, in nanoseconds.
     package var roundTrip: Int64 = 2_000_000

@@ -11,11 +11,8 @@ package struct ServerRequest {
     package var connection: Int
     /// The other connections of this host that are in use.
     package var others: Int
-    /// The method.
     package var method: String
-    /// The URL.
     package var url: HTTPURL
-    /// The header fields.
     package var fields: HeaderFields
 
     /// The requested range of a representation of this length, half-open.

@@ -27,7 +27,6 @@ package final class SimulatedTransport: Transport, @unchecked Sendable {
 
     private var scheduler: Scheduler { self.network.scheduler }
 
-    /// Creates the transport of a process.
     package init(_ network: SimulatedNetwork, _ process: SimulatedProcess, lanes: Int) {
         self.network = network
         self.process = process

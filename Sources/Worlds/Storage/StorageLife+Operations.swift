@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
+internal import FileStorage
 import Platform
 import TransferCore
 import TransferEngine

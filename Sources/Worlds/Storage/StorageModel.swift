@@ -80,7 +80,6 @@ struct StorageModel {
     /// The length of the runs of equal bytes in a version.
     private static let run: Int64 = 32
 
-    /// The byte of a version at an offset.
     static func byte(_ version: Int, _ offset: Int64) -> UInt8 {
         let mixed = UInt64(truncatingIfNeeded: offset / self.run &+ Int64(version) &* 131) &* 0x9E37_79B9_7F4A_7C15
         return UInt8(truncatingIfNeeded: mixed >> 32) | 1

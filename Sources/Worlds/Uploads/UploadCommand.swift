@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import FileStorage
+import Files
 import TransferCore
 import TransferEngine
 
@@ -40,7 +41,6 @@ final class UploadCommand: @unchecked Sendable {
         self.engine.observe { [unowned self] in self.take($0) }
     }
 
-    /// Starts the upload.
     func start() {
         self.life.scheduler.perform(as: self.process) {
             self.engine.start()

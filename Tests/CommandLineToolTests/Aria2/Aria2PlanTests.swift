@@ -223,7 +223,7 @@ import TransferTesting
         #expect(own.fields.contains { $0 == ("Authorization", "Basic djo=") })
         #expect(own.fields.contains { $0 == ("Cookie", "name=value") })
         entries[0].options[.loadCookies] = file + ".missing"
-        #expect(throws: BadValue.self) { try plan.request(entries[0], plan.run().options, CookieFiles()) }
+        #expect(throws: SyntaxError.self) { try plan.request(entries[0], plan.run().options, CookieFiles()) }
         #expect(try self.request("--dry-run", "http://a/x").method == "HEAD")
     }
 

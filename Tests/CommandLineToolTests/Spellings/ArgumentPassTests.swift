@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
+import Files
 import Testing
 import TransferCore
 
@@ -166,12 +166,12 @@ struct ArgumentPassTests {
         arguments: ["3", "a", "u:p", "../x", ".x.y", "a..b"]
     )
     func noHosts(text: String) {
-        #expect(throws: BadValue.self) { try BareHost.url(text) { _ in false } }
+        #expect(throws: SyntaxError.self) { try BareHost.url(text) { _ in false } }
     }
 
     @Test("A file of that name is not fetched") func files() {
         for text in ["urls.txt", "urls"] {
-            let error = #expect(throws: BadValue.self) { try BareHost.url(text) { $0 == text } }
+            let error = #expect(throws: SyntaxError.self) { try BareHost.url(text) { $0 == text } }
             #expect(error?.description.contains("-i \(text)") == true)
         }
     }

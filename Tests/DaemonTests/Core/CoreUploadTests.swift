@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
-import FileStorage
 import QueueStore
 import Testing
 import TransferCore

@@ -106,7 +106,7 @@ struct XMLRPCTests {
         for bytes in [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]] {
             let parts = Self.call("MARK").split(separator: "MARK", maxSplits: 1)
             let message = Array(parts[0].utf8) + bytes + Array(parts[1].utf8)
-            #expect(throws: XMLProblem.self) { try RPCCall(xml: message) }
+            #expect(throws: SyntaxError.self) { try RPCCall(xml: message) }
         }
         let wide = Self.call("<array><data>\(String(repeating: "<value/>", count: 10_000))</data></array>")
         #expect(Self.parameters(wide)?.first?.array?.count == 10_000)
@@ -121,7 +121,7 @@ struct XMLRPCTests {
         let whole = Array(text.utf8)
         #expect((try? RPCCall(xml: whole)) != nil)
         for length in 0..<(whole.count - 1) {
-            #expect(throws: XMLProblem.self) { try RPCCall(xml: Array(whole[..<length])) }
+            #expect(throws: SyntaxError.self) { try RPCCall(xml: Array(whole[..<length])) }
         }
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<5_000 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import FileStorage
+import Files
 import Platform
 import Synchronization
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Dispatch
-import FileStorage
+import Files
 import Platform
 import NIOPosix
 import Testing

@@ -160,8 +160,8 @@ func received(
         )
         #expect(try Cookie(name: "a", value: "", domain: "[::1]", created: 5).domain == "::1")
         #expect(try Cookie(name: "a", value: "", domain: ".127.0.0.1", created: 5).isHostOnly)
-        func code(_ name: String, _ value: String, _ domain: String = "h", _ path: String = "/") -> CookieError.Code? {
-            do throws(CookieError) {
+        func code(_ name: String, _ value: String, _ domain: String = "h", _ path: String = "/") -> SyntaxError.Code? {
+            do throws(SyntaxError) {
                 _ = try Cookie(name: name, value: value, domain: domain, path: path, created: 5)
                 return nil
             } catch {

@@ -60,8 +60,8 @@ struct ChecksumListTests {
 
     @Test("a list needs a line; those of a signature are left out")
     func lists() throws {
-        #expect(throws: DigestSyntaxError.self) { try Self.list("<html>not found</html>\n") }
-        #expect(throws: DigestSyntaxError.self) { try Self.list("") }
+        #expect(throws: SyntaxError.self) { try Self.list("<html>not found</html>\n") }
+        #expect(throws: SyntaxError.self) { try Self.list("") }
         let signed =
             "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n\(Self.digest(7))  a\n-----BEGIN PGP SIGNATURE-----\nAAAA\n"
         #expect(try Self.first(signed, "a") == 7)
@@ -73,7 +73,7 @@ struct ChecksumListTests {
         let text = "\(Self.digest(1))  ./a\n\(Self.digest(2)) *b\n"
         #expect(try Self.first(text, "/pub/a") == 1)
         #expect(try Self.first(text, "b") == 2)
-        #expect(throws: DigestSyntaxError("SHA256SUMS has no digest of 'c'")) { try Self.first(text, "c") }
+        #expect(throws: SyntaxError("SHA256SUMS has no digest of 'c'")) { try Self.first(text, "c") }
     }
 
     @Test("of lines with equal names, that counts whose directories agree best with the path")
@@ -81,7 +81,7 @@ struct ChecksumListTests {
         let text = "\(Self.digest(1))  ./netboot/mini.iso\n\(Self.digest(2))  ./netboot/gtk/mini.iso\n"
         #expect(try Self.first(text, "/installer/netboot/mini.iso") == 1)
         #expect(try Self.first(text, "/installer/netboot/gtk/mini.iso") == 2)
-        #expect(throws: DigestSyntaxError.self) { try Self.first(text, "mini.iso") }
+        #expect(throws: SyntaxError.self) { try Self.first(text, "mini.iso") }
         // One line without directories is better than one with others.
         #expect(try Self.first("\(Self.digest(3))  old/a\n\(Self.digest(4))  a\n", "/x/a") == 4)
     }
@@ -89,7 +89,7 @@ struct ChecksumListTests {
     @Test("a name here and a URL that name different digests are an error")
     func conflict() throws {
         let text = "\(Self.digest(1))  a\n\(Self.digest(2))  b\n"
-        #expect(throws: DigestSyntaxError.self) { try Self.first(text, "a", "/b") }
+        #expect(throws: SyntaxError.self) { try Self.first(text, "a", "/b") }
         #expect(try Self.first(text, "mine", "/b") == 2)
         #expect(try Self.first(text, "a", "/other") == 1)
     }
@@ -103,8 +103,8 @@ struct ChecksumListTests {
     @Test("a digest without a name is that of the only file")
     func nameless() throws {
         #expect(try Self.first(Self.digest(9) + "\n", "a", isOnly: true) == 9)
-        #expect(throws: DigestSyntaxError.self) { try Self.first(Self.digest(9), "a") }
-        #expect(throws: DigestSyntaxError.self) {
+        #expect(throws: SyntaxError.self) { try Self.first(Self.digest(9), "a") }
+        #expect(throws: SyntaxError.self) {
             try Self.first("\(Self.digest(1))\n\(Self.digest(2))\n", "a", isOnly: true)
         }
     }

@@ -76,7 +76,7 @@ import Testing
         "sha512:d41d8cd98f00b204e9800998ecf8427e", ":::", "=", "sha256::",
     ])
     func malformedDigestsSayWhatIsWanted(_ text: String) throws {
-        let error = #expect(throws: DigestSyntaxError.self) { try ExpectedDigest(parsing: text) }
+        let error = #expect(throws: SyntaxError.self) { try ExpectedDigest(parsing: text) }
         #expect(error?.message.contains("sha256") == true || error?.message.contains("digits") == true)
     }
 

@@ -5,8 +5,8 @@ import TransferTesting
 @testable import TransferCore
 
 @Suite struct HTTPURLTests {
-    private func code(_ text: String) -> HTTPURLError.Code? {
-        do throws(HTTPURLError) {
+    private func code(_ text: String) -> SyntaxError.Code? {
+        do throws(SyntaxError) {
             _ = try HTTPURL(text)
             return nil
         } catch { return error.code }
@@ -41,8 +41,8 @@ import TransferTesting
             var rest = ["h", "example.com", "127.0.0.1:8080", ""].randomElement(using: &random) ?? ""
             for _ in 0..<Int.random(in: 0...8, using: &random) { rest += pieces.randomElement(using: &random) ?? "" }
             for scheme in ["http", "https"] {
-                let asItIs = Result { () throws(HTTPURLError) in try HTTPURL("\(scheme)://\(rest)") }
-                let parsed = Result { () throws(HTTPURLError) in try HTTPURL("\(scheme.uppercased())://\(rest)") }
+                let asItIs = Result { () throws(SyntaxError) in try HTTPURL("\(scheme)://\(rest)") }
+                let parsed = Result { () throws(SyntaxError) in try HTTPURL("\(scheme.uppercased())://\(rest)") }
                 switch (asItIs, parsed) {
                 case (.success(let one), .success(let other)):
                     #expect(one == other && one.requestTarget == other.requestTarget, "\(rest.debugDescription)")
@@ -83,7 +83,7 @@ import TransferTesting
     }
 
     @Test func faultsHaveTheirOwnCodes() {
-        let cases: [(String, HTTPURLError.Code)] = [
+        let cases: [(String, SyntaxError.Code)] = [
             ("", .empty), (" \n", .empty), ("example.com/x", .missingScheme), ("example.com:8080/x", .missingScheme),
             ("localhost:8080", .missingScheme), ("//example.com/x", .missingScheme), ("/etc/passwd", .missingScheme),
             ("ftp://h/x", .unsupportedScheme("ftp")), ("FILE:///etc/passwd", .unsupportedScheme("file")),
@@ -117,19 +117,19 @@ import TransferTesting
 
     @Test func messagesSayHowToMendAndHideThePassword() {
         #expect(
-            throws: HTTPURLError(.missingScheme, "example.com/x: no scheme; write http://example.com/x or https://…")
+            throws: SyntaxError(.missingScheme, "example.com/x: no scheme; write http://example.com/x or https://…")
         ) {
             try HTTPURL("example.com/x")
         }
         #expect(
-            throws: HTTPURLError(
+            throws: SyntaxError(
                 .badPort,
                 "http://h:x/\\u{1B}: the port is not a number from 1 to 65535; correct it or leave it out"
             )
         ) {
             try HTTPURL("http://me:secret@h:x/\u{1B}")
         }
-        #expect(throws: HTTPURLError(.missingScheme, "//h/x: no scheme; write http://h/x or https://…")) {
+        #expect(throws: SyntaxError(.missingScheme, "//h/x: no scheme; write http://h/x or https://…")) {
             try HTTPURL("//h/x")
         }
     }
@@ -156,9 +156,9 @@ import TransferTesting
         #expect(try base.resolving("//g").user == nil)
         #expect(try base.resolving("x").user == "u")
         #expect(try base.resolving("http://c/d#e").description == "http://c/d")
-        #expect(throws: HTTPURLError.self) { try base.resolving("ftp://c/d") }
-        #expect(throws: HTTPURLError.self) { try base.resolving("javascript:alert(1)") }
-        #expect(throws: HTTPURLError.self) { try base.resolving("/a\r\nSet-Cookie: x") }
+        #expect(throws: SyntaxError.self) { try base.resolving("ftp://c/d") }
+        #expect(throws: SyntaxError.self) { try base.resolving("javascript:alert(1)") }
+        #expect(throws: SyntaxError.self) { try base.resolving("/a\r\nSet-Cookie: x") }
     }
 
     @Test(arguments: [
@@ -181,7 +181,7 @@ import TransferTesting
         #expect(try !HTTPURL("http://h/a").isFolder)
         #expect(try !HTTPURL("http://h/a/?").isFolder)
         #expect(try !HTTPURL("http://h/?q/").isFolder)
-        #expect(throws: HTTPURLError.self) {
+        #expect(throws: SyntaxError.self) {
             try HTTPURL("http://h/").entry(String(repeating: "a", count: 1 << 20))
         }
     }

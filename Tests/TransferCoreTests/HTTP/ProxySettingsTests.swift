@@ -57,7 +57,7 @@ struct ProxySettingsTests {
                 _ = try settings.proxy(for: HTTPURL(url))
             } throws: { error in
                 let message = "\(error)"
-                return error is ProxyError && message.hasPrefix(name) && message.contains(hint)
+                return error is SyntaxError && message.hasPrefix(name) && message.contains(hint)
                     && !message.contains("hush") && !message.contains("hu/sh")
             }
             #expect(try settings.proxy(for: HTTPURL("http://direct.example/")) == nil)

@@ -51,7 +51,7 @@ import TransferTesting
         ]
     )
     func whatIsNoJSONIsAnError(text: String) {
-        #expect(throws: JSONError.self) { try JSON(parsing: text) }
+        #expect(throws: SyntaxError.self) { try JSON(parsing: text) }
     }
 
     @Test func ofANameThatComesTwiceTheLastOneCounts() throws {
@@ -67,23 +67,23 @@ import TransferTesting
                     + String(repeating: close, count: depth)
             }
             #expect(throws: Never.self) { try JSON(parsing: nested(64)) }
-            #expect(throws: JSONError.self) { try JSON(parsing: nested(65)) }
+            #expect(throws: SyntaxError.self) { try JSON(parsing: nested(65)) }
             #expect(throws: Never.self) { try JSON(parsing: nested(3), depth: 3) }
-            #expect(throws: JSONError.self) { try JSON(parsing: nested(4), depth: 3) }
+            #expect(throws: SyntaxError.self) { try JSON(parsing: nested(4), depth: 3) }
             // Far beyond what a stack could take, and without an end.
-            #expect(throws: JSONError.self) { try JSON(parsing: String(repeating: open, count: 1_000_000)) }
+            #expect(throws: SyntaxError.self) { try JSON(parsing: String(repeating: open, count: 1_000_000)) }
         }
         #expect(try JSON(parsing: "1", depth: 0) == 1)
-        #expect(throws: JSONError.self) { try JSON(parsing: "[]", depth: 0) }
+        #expect(throws: SyntaxError.self) { try JSON(parsing: "[]", depth: 0) }
     }
 
     @Test func aNumberIsBoundedInLength() {
-        #expect(throws: JSONError.self) { try JSON(parsing: String(repeating: "1", count: 100_000)) }
-        #expect(throws: JSONError.self) { try JSON(parsing: "0." + String(repeating: "1", count: 100_000)) }
+        #expect(throws: SyntaxError.self) { try JSON(parsing: String(repeating: "1", count: 100_000)) }
+        #expect(throws: SyntaxError.self) { try JSON(parsing: "0." + String(repeating: "1", count: 100_000)) }
     }
 
     @Test func anErrorTellsItsPlace() {
-        let error = #expect(throws: JSONError.self) { try JSON(parsing: "[1, x]") }
+        let error = #expect(throws: SyntaxError.self) { try JSON(parsing: "[1, x]") }
         #expect(error?.offset == 4)
         #expect(error?.description.hasSuffix("at byte 4") == true)
     }
@@ -92,7 +92,7 @@ import TransferTesting
         #expect(try JSON(parsing: [0x22, 0x61, 0xFF, 0x22]) == "a\u{FFFD}")
         // The slow path of strings, which an escape leads to, does the same.
         #expect(try JSON(parsing: [0x22, 0x5C, 0x6E, 0xFF, 0xC3, 0xA4, 0x22]) == "\n\u{FFFD}ä")
-        #expect(throws: JSONError.self) { try JSON(parsing: [0xFF]) }
+        #expect(throws: SyntaxError.self) { try JSON(parsing: [0xFF]) }
     }
 
     @Test func everyCollectionOfBytesIsRead() throws {

@@ -70,7 +70,9 @@ struct QueueMachineWalkTests {
                     priority: world.pick(8) == 0 ? world.pick(3) - 1 : 0
                 )
             }
-        world.requests.append(.add(added, at: world.pick(3) == 0 ? world.pick(world.line.count + 1) : nil))
+        let place = world.pick(3) == 0 ? world.pick(world.line.count + 1) : nil
+        let claim = world.pick(2) == 0 ? world.machine.claimWhileAdding(lane) : nil
+        world.requests.append(.add(added, at: place, claim))
     }
 
     private func change(_ world: inout QueueWorld, _ state: QueueWorld.State) {

@@ -19,7 +19,7 @@ struct QueueWorld {
     }
 
     enum Request {
-        case add([Stored], at: Int?)
+        case add([Stored], at: Int?, QueueMachine.Claim?)
         case setState([UInt64], State)
         case move(UInt64, Int)
         case prioritize(UInt64, Int)
@@ -171,7 +171,7 @@ struct QueueWorld {
         guard !self.requests.isEmpty else { return }
         var answer = Answer.nothing
         switch self.requests.removeFirst() {
-        case .add(let added, let place):
+        case .add(let added, let place, let claim):
             if let place {
                 self.line.insert(contentsOf: added, at: min(place, self.line.count))
             } else {
@@ -179,6 +179,10 @@ struct QueueWorld {
             }
             let priority = added.map(\.priority).max() ?? 0
             answer = .added(added[0].lane, priority, mayPrecede: place != nil)
+            guard let claim else { break }
+            // In one transaction: both are reported.
+            self.answers.append((answer, [nil: self.counts(nil), "s": self.counts("s")]))
+            answer = self.claimed(added[0].lane, claim)
         case .setState(let ids, let state):
             var changed: [UInt64] = []
             var lane: String?
@@ -220,20 +224,7 @@ struct QueueWorld {
                 self.endings[id, default: 0] += 1
             }
             answer = .stored(ends)
-        case .claim(let lane, let claim):
-            var caps = claim.caps
-            let found = self.turns(lane).filter { !claim.excluded.contains($0.id) }
-                .filter { one in
-                    guard let left = caps[one.host] else { return true }
-                    caps[one.host] = left - 1
-                    return left > 0
-                }
-                .prefix(claim.limit)
-            answer = .claimed(
-                lane,
-                claim,
-                found.map { QueueMachine.Claimed(id: $0.id, host: $0.host, priority: $0.priority) }
-            )
+        case .claim(let lane, let claim): answer = self.claimed(lane, claim)
         case .trim(let keeping):
             let ended = self.line.indices.filter {
                 self.line[$0].lane == nil && (self.line[$0].state == .finished || self.line[$0].state == .removed)
@@ -244,6 +235,22 @@ struct QueueWorld {
             answer = .trimmed(surplus.count)
         }
         self.answers.append((answer, [nil: self.counts(nil), "s": self.counts("s")]))
+    }
+
+    private func claimed(_ lane: String?, _ claim: QueueMachine.Claim) -> Answer {
+        var caps = claim.caps
+        let found = self.turns(lane).filter { !claim.excluded.contains($0.id) }
+            .filter { one in
+                guard let left = caps[one.host] else { return true }
+                caps[one.host] = left - 1
+                return left > 0
+            }
+            .prefix(claim.limit)
+        return .claimed(
+            lane,
+            claim,
+            found.map { QueueMachine.Claimed(id: $0.id, host: $0.host, priority: $0.priority) }
+        )
     }
 
     /// The machine is notified of the first answer, or of several and of events of the engine before its effects are

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import FileStorage
+import Files
 import Platform
 import Testing
 import TransferCore

@@ -79,7 +79,6 @@ struct TransferHistory: Sendable {
         self.evict()
     }
 
-    /// Forgets a transfer.
     mutating func forget(_ id: GID) {
         guard let entries = self.transfers.removeValue(forKey: id) else { return }
         self.cost -= entries.cost

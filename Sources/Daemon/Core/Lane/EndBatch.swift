@@ -14,7 +14,6 @@ struct EndBatch: Sendable {
         var end: StoredEnd?
         /// The session's event.
         var event: JSON?
-        /// The transfer before its end.
         var before: StoredTransfer
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
-internal import FileStorage
 internal import QueueStore
 internal import TransferCore
 internal import TransferEngine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import FileStorage
+internal import Files
 internal import HTTPTransport
 internal import Martlet
 internal import QueueStore

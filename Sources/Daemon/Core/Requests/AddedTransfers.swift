@@ -39,7 +39,6 @@ struct AddedTransfers {
     /// Whether there is room for another transfer.
     var hasRoom: Bool { self.additions.count < Self.limit }
 
-    /// The transfers.
     var ids: Set<GID> { Set(self.additions.keys) }
 
     /// Keeps a stored transfer if there is room and its plan was made from the current settings.

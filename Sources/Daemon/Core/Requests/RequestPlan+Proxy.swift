@@ -20,7 +20,7 @@ extension RequestPlan {
         var rules: [OptionName: ProxySettings.Rule] = [:]
         for name in Self.names {
             guard let text = options[name.proxy], !text.isEmpty else { continue }
-            do throws(ProxyError) {
+            do throws(SyntaxError) {
                 let proxy = try ProxyServer(text, from: "the option '\(name.proxy.rawValue)'")
                 rules[name.proxy] = .proxy(try Self.proxy(proxy, options[name.user], options[name.password], name.user))
             } catch {
@@ -40,10 +40,10 @@ extension RequestPlan {
         _ user: String?,
         _ password: String?,
         _ name: OptionName
-    ) throws(ProxyError) -> ProxyServer {
+    ) throws(SyntaxError) -> ProxyServer {
         guard let user, !user.isEmpty else { return proxy }
         guard !user.utf8.contains(0x3A) else {
-            throw ProxyError(
+            throw SyntaxError(
                 .malformed,
                 "the option '\(name.rawValue)' contains a colon, which Basic authentication does not allow; remove it"
             )

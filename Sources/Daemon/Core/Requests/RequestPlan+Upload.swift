@@ -92,7 +92,7 @@ extension RequestPlan {
 
     private static func collection(_ text: String?) throws(ControlError) -> HTTPURL? {
         guard let text else { return nil }
-        do throws(HTTPURLError) {
+        do throws(SyntaxError) {
             return try HTTPURL(text)
         } catch {
             throw ControlError(.badParameter, "\"collection\": \(error.message)")

@@ -90,7 +90,7 @@ extension RequestPlan {
         guard !urls.isEmpty else { throw ControlError(.badParameter, "no URL given", remedy: "give at least one") }
         var sources: [HTTPURL] = []
         for text in urls {
-            do throws(HTTPURLError) {
+            do throws(SyntaxError) {
                 sources.append(try HTTPURL(text))
             } catch {
                 throw ControlError(.badParameter, error.message)
@@ -135,7 +135,7 @@ extension RequestPlan {
     private static func digests(_ texts: [String]) throws(ControlError) -> [ExpectedDigest] {
         var digests: [ExpectedDigest] = []
         for text in texts where !text.isEmpty {
-            do throws(DigestSyntaxError) {
+            do throws(SyntaxError) {
                 digests.append(try ExpectedDigest(parsing: text, source: "the option 'checksum'"))
             } catch {
                 throw ControlError(.badParameter, "the option 'checksum': \(error.message)")
@@ -191,10 +191,7 @@ extension RequestPlan {
         if let referer = try reader.value(.referer), !has("referer") {
             own.append(("Referer", referer == "*" ? request.sources[0].withoutUserInfo : referer))
         }
-        if try reader.flag(.httpNoCache) == true {
-            if !has("cache-control") { own.append(("Cache-Control", "no-cache")) }
-            if !has("pragma") { own.append(("Pragma", "no-cache")) }
-        }
+        if try reader.flag(.httpNoCache) == true { own += HeaderLine.noCache(besides: own) }
         if let agent = try reader.value(.userAgent), !has("user-agent") { own.append(("User-Agent", agent)) }
         guard !own.isEmpty else {
             request.fields = base

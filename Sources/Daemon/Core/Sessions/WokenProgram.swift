@@ -30,7 +30,6 @@ struct WokenProgram: Sendable {
     /// Whether its end was observed; the commands that it left are being imported.
     var isEnding = false
 
-    /// A child of this process.
     init(_ child: ChildProcess, at now: Double) {
         self.origin = .child(child)
         self.began = now

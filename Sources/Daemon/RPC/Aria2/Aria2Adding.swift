@@ -43,7 +43,7 @@ enum Aria2Adding {
     /// Returns the URLs if all of them are valid.
     static func checked(_ urls: [String]) throws(ControlError) -> [String] {
         for url in urls {
-            do throws(HTTPURLError) {
+            do throws(SyntaxError) {
                 _ = try HTTPURL(url)
             } catch {
                 throw ControlError(.badParameter, "No URI to download. \(error.message)")

@@ -4,7 +4,6 @@ internal import TransferCore
 
 /// The status of a transfer in aria2's form, in which every value is a text.
 struct Aria2Status: Sendable {
-    /// The transfer.
     let record: TransferRecord
 
     /// aria2's name of the transfer's state.

@@ -46,7 +46,6 @@ struct RPCArguments: Sendable {
     func integer(_ place: Int) throws(ControlError) -> Int64 { try self.required(place, \.integer) }
     func optionalInteger(_ place: Int) throws(ControlError) -> Int64? { try self.optional(place, \.integer) }
 
-    /// Returns an integer of at least `least`.
     func integer(_ place: Int, atLeast least: Int64) throws(ControlError) -> Int {
         let value = try self.integer(place)
         guard value >= least else {

@@ -7,7 +7,6 @@ struct RPCContext: Sendable {
     let service: any TransferService
     /// The server's configuration.
     let configuration: ServerConfiguration
-    /// The caller.
     let caller: Caller
     /// All methods, for `system.listMethods`.
     let methods: RPCMethods

@@ -242,6 +242,5 @@ extension RPCCall {
 }
 
 extension Result {
-    /// Whether it is a failure.
     fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -2,7 +2,6 @@
 internal import TransferCore
 internal import Control
 
-/// A method of the RPC.
 struct RPCMethod: Sendable {
     /// Performs a call and returns its result.
     typealias Handler = @Sendable (RPCContext, RPCArguments) async throws(ControlError) -> JSON

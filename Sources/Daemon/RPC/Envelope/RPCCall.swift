@@ -12,7 +12,6 @@ struct RPCCall: Sendable, Hashable {
     var parameters: RPCParameters
 }
 
-/// The parameters of a call.
 enum RPCParameters: Sendable, Hashable {
     /// An array; empty without parameters.
     case positional([JSON])
@@ -47,7 +46,6 @@ enum RPCParameters: Sendable, Hashable {
 struct RPCItem: Sendable, Hashable {
     /// The id, or `null`.
     var id: JSON
-    /// The call.
     var call: Result<RPCCall, RPCFailure>
 
     /// Parses one call as leniently as aria2's clients require: `jsonrpc` may be anything.

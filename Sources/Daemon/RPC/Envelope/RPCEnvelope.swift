@@ -22,7 +22,7 @@ enum RPCEnvelope: Sendable, Hashable {
     ///   - bytes: The message.
     ///   - depth: The maximum nesting; deeper JSON is a parse error.
     init(parsing bytes: some Collection<UInt8>, depth: Int = JSON.defaultDepth) {
-        do throws(JSONError) {
+        do throws(SyntaxError) {
             self.init(try JSON(parsing: bytes, depth: depth))
         } catch {
             self = .single(
@@ -45,7 +45,7 @@ enum RPCEnvelope: Sendable, Hashable {
         }
     }
 
-    private static func cause(_ error: JSONError) -> ControlError {
+    private static func cause(_ error: SyntaxError) -> ControlError {
         ControlError(.badParameter, "Parse error.", remedy: error.description)
     }
 }

@@ -33,7 +33,7 @@ extension TransferOptions {
                 // aria2.getOption returns header fields as lines, and web clients send them back.
                 let parts = name.hasSeveral ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
                 for part in parts where !part.isEmpty || name.mayBeEmpty {
-                    do throws(OptionProblem) {
+                    do throws(SyntaxError) {
                         values.append(try rule.value(part))
                     } catch {
                         throw Self.error(name, part, error)
@@ -44,13 +44,13 @@ extension TransferOptions {
         }
     }
 
-    private static func error(_ name: OptionName, _ value: String, _ problem: OptionProblem) -> ControlError {
+    private static func error(_ name: OptionName, _ value: String, _ problem: SyntaxError) -> ControlError {
         let shown = name.isSecret ? "its value" : "\"\(value.prefix(64))\""
         return ControlError(
             .badParameter,
             "We encountered a problem while processing the option '--\(name.rawValue)'. "
-                + "\(shown) \(problem.complaint): expected \(problem.wanted ?? "another")",
-            remedy: problem.wanted.map { "give \($0)" } ?? ""
+                + "\(shown) \(problem.message): expected \(problem.remedy ?? "another")",
+            remedy: problem.remedy.map { "give \($0)" } ?? ""
         )
     }
 }

@@ -35,7 +35,6 @@ package enum OptionRule: Sendable {
     /// Any text.
     case text
 
-    /// Returns the rule of an option.
     package static func of(_ name: OptionName) -> OptionRule {
         switch name {
         case .dir, .out, .loadCookies, .saveSession: .path
@@ -72,8 +71,8 @@ package enum OptionRule: Sendable {
 
     /// Validates a value and returns its normalized form; sizes are converted to bytes.
     ///
-    /// - Throws: ``OptionProblem``, which describes the accepted values.
-    package func value(_ text: String) throws(OptionProblem) -> String {
+    /// - Throws: ``SyntaxError``, which describes the accepted values.
+    package func value(_ text: String) throws(SyntaxError) -> String {
         switch self {
         case .flag:
             guard text == "true" || text == "false" else {
@@ -86,7 +85,7 @@ package enum OptionRule: Sendable {
             let digits = fraction.count > 1 && fraction.dropFirst().allSatisfy { $0 == 0x30 }
             let whole = digits ? String(text.prefix { $0 != "." }) : text
             guard let number = Int64(whole), range.contains(number), !text.hasPrefix("+") else {
-                throw OptionProblem(
+                throw SyntaxError.option(
                     "is not a valid value",
                     write: "a whole number from \(range.lowerBound) to \(range.upperBound)"
                 )
@@ -99,14 +98,14 @@ package enum OptionRule: Sendable {
             return text
         case .size(let least):
             guard let bytes = ByteCount.parse(text), bytes >= least else {
-                throw OptionProblem(
+                throw SyntaxError.option(
                     "is not a valid value",
                     write: "a number of bytes such as 500K or 20M, at least \(least)"
                 )
             }
             return "\(bytes)"
         case .digest:
-            do throws(DigestSyntaxError) {
+            do throws(SyntaxError) {
                 _ = try ExpectedDigest(parsing: text)
             } catch {
                 throw Self.wrong("an algorithm and a digest, as in sha-256=HEX")
@@ -129,7 +128,7 @@ package enum OptionRule: Sendable {
             return text
         case .notifications:
             guard let events = Set<TransferNotification>(words: text) else {
-                throw OptionProblem(
+                throw SyntaxError.option(
                     "is not a valid value",
                     write: "finished, failed and done, separated by commas, or none"
                 )
@@ -158,8 +157,8 @@ package enum OptionRule: Sendable {
         }
     }
 
-    private static func wrong(_ wanted: String) -> OptionProblem {
-        OptionProblem("is not a valid value", write: wanted)
+    private static func wrong(_ wanted: String) -> SyntaxError {
+        SyntaxError.option("is not a valid value", write: wanted)
     }
 
     private static func isLine(_ text: String) -> Bool {

@@ -5,7 +5,6 @@ internal import TransferCore
 
 /// Martlet's own methods for the daemon itself.
 enum OwnDaemon {
-    /// The version of the protocol.
     static let protocolVersion: Int64 = 1
 
     static let methods = [

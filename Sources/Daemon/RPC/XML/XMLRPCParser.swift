@@ -11,9 +11,9 @@ extension RPCCall {
     /// - Parameters:
     ///   - bytes: The message, in UTF-8.
     ///   - depth: The maximum nesting of arrays and structs.
-    /// - Throws: ``XMLProblem`` if it is not a call, nests deeper, or uses more of XML than ``XMLScanner`` accepts.
+    /// - Throws: ``SyntaxError`` if it is not a call, nests deeper, or uses more of XML than ``XMLScanner`` accepts.
     /// - Source: the XML-RPC specification (xmlrpc.com/spec.md); `i8` and `nil` are common extensions.
-    init(xml bytes: [UInt8], depth: Int = JSON.defaultDepth) throws(XMLProblem) {
+    init(xml bytes: [UInt8], depth: Int = JSON.defaultDepth) throws(SyntaxError) {
         var parser = try XMLRPCParser(bytes)
         let (method, parameters) = try parser.call(depth)
         self.init(id: .null, method: method, parameters: .positional(parameters))
@@ -25,12 +25,12 @@ private struct XMLRPCParser {
     private var scanner: XMLScanner
     private var token: XMLScanner.Token?
 
-    init(_ bytes: [UInt8]) throws(XMLProblem) {
+    init(_ bytes: [UInt8]) throws(SyntaxError) {
         self.scanner = try XMLScanner(bytes)
         self.token = try self.scanner.next()
     }
 
-    mutating func call(_ depth: Int) throws(XMLProblem) -> (method: String, parameters: [JSON]) {
+    mutating func call(_ depth: Int) throws(SyntaxError) -> (method: String, parameters: [JSON]) {
         try self.start("methodCall")
         try self.start("methodName")
         let method = try self.text("methodName").trimmed
@@ -53,7 +53,7 @@ private struct XMLRPCParser {
     // MARK: Values
 
     /// Parses a value after its start tag, and its end tag.
-    private mutating func value(_ depth: Int) throws(XMLProblem) -> JSON {
+    private mutating func value(_ depth: Int) throws(SyntaxError) -> JSON {
         var text = ""
         if case .text(let found)? = self.token {
             text = found
@@ -72,7 +72,7 @@ private struct XMLRPCParser {
     }
 
     /// Parses the content of a typed value, and the end tag of its type.
-    private mutating func value(_ type: String, _ depth: Int) throws(XMLProblem) -> JSON {
+    private mutating func value(_ type: String, _ depth: Int) throws(SyntaxError) -> JSON {
         switch type {
         case "array": return try self.array(depth)
         case "struct": return try self.object(depth)
@@ -109,7 +109,7 @@ private struct XMLRPCParser {
         throw self.scanner.problem("a value of the type \(type) is malformed")
     }
 
-    private mutating func array(_ depth: Int) throws(XMLProblem) -> JSON {
+    private mutating func array(_ depth: Int) throws(SyntaxError) -> JSON {
         guard depth > 0 else { throw self.scanner.problem("the value is nested too deeply") }
         var elements: [JSON] = []
         try self.start("data")
@@ -119,7 +119,7 @@ private struct XMLRPCParser {
         return .array(elements)
     }
 
-    private mutating func object(_ depth: Int) throws(XMLProblem) -> JSON {
+    private mutating func object(_ depth: Int) throws(SyntaxError) -> JSON {
         guard depth > 0 else { throw self.scanner.problem("the value is nested too deeply") }
         var members: [JSON.Member] = []
         while try self.starts("member") {
@@ -135,33 +135,33 @@ private struct XMLRPCParser {
 
     // MARK: Tokens
 
-    private mutating func advance() throws(XMLProblem) { self.token = try self.scanner.next() }
+    private mutating func advance() throws(SyntaxError) { self.token = try self.scanner.next() }
 
-    private mutating func skipSpace() throws(XMLProblem) {
+    private mutating func skipSpace() throws(SyntaxError) {
         guard case .text(let text)? = self.token, text.isSpace else { return }
         try self.advance()
     }
 
     /// Parses a start tag if it is next, after white space.
-    private mutating func starts(_ name: String) throws(XMLProblem) -> Bool {
+    private mutating func starts(_ name: String) throws(SyntaxError) -> Bool {
         try self.skipSpace()
         guard self.token == .start(name) else { return false }
         try self.advance()
         return true
     }
 
-    private mutating func start(_ name: String) throws(XMLProblem) {
+    private mutating func start(_ name: String) throws(SyntaxError) {
         guard try self.starts(name) else { throw self.scanner.problem("<\(name)> is missing") }
     }
 
-    private mutating func end(_ name: String) throws(XMLProblem) {
+    private mutating func end(_ name: String) throws(SyntaxError) {
         try self.skipSpace()
         guard self.token == .end(name) else { throw self.scanner.problem("</\(name)> is missing") }
         try self.advance()
     }
 
     /// Parses the text up to an end tag, and the tag.
-    private mutating func text(_ name: String) throws(XMLProblem) -> String {
+    private mutating func text(_ name: String) throws(SyntaxError) -> String {
         var text = ""
         if case .text(let found)? = self.token {
             text = found

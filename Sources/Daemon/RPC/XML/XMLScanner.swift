@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A syntax error in an XML text, and its position.
-struct XMLProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The description of the error.
-    let message: String
-    /// The offset in bytes.
-    let offset: Int
-
-    var description: String { "\(self.message) at byte \(self.offset)" }
-}
-
+import TransferCore
 /// Splits an XML document into tags and texts.
 ///
 /// Pure value. It accepts the part of XML that XML-RPC needs: elements, comments, CDATA sections, the five predefined
@@ -38,8 +29,8 @@ struct XMLScanner {
 
     /// Creates a scanner at the beginning of a document in UTF-8.
     ///
-    /// - Throws: ``XMLProblem`` if the XML declaration is malformed or names another encoding.
-    init(_ bytes: [UInt8]) throws(XMLProblem) {
+    /// - Throws: ``SyntaxError`` if the XML declaration is malformed or names another encoding.
+    init(_ bytes: [UInt8]) throws(SyntaxError) {
         self.input = bytes[...]
         self.first = bytes.startIndex
         self.position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -47,7 +38,7 @@ struct XMLScanner {
     }
 
     /// Returns the next part, or `nil` at the end of the document.
-    mutating func next() throws(XMLProblem) -> Token? {
+    mutating func next() throws(SyntaxError) -> Token? {
         if let name = self.pending.take() { return .end(name) }
         var text: [UInt8] = []
         while self.position < self.input.endIndex {
@@ -69,13 +60,13 @@ struct XMLScanner {
     }
 
     /// Creates an error at the current position.
-    func problem(_ message: String) -> XMLProblem {
-        XMLProblem(message: message, offset: self.position - self.first)
+    func problem(_ message: String) -> SyntaxError {
+        SyntaxError(message, offset: self.position - self.first)
     }
 
     // MARK: Tags
 
-    private mutating func tag() throws(XMLProblem) -> Token {
+    private mutating func tag() throws(SyntaxError) -> Token {
         if self.take("</") {
             let name = try self.name()
             self.skipSpace()
@@ -99,7 +90,7 @@ struct XMLScanner {
     }
 
     /// Parses an attribute and returns its name and value; references in the value are not resolved.
-    private mutating func attribute() throws(XMLProblem) -> (name: String, value: String) {
+    private mutating func attribute() throws(SyntaxError) -> (name: String, value: String) {
         let name = try self.name()
         self.skipSpace()
         guard self.take("=") else { throw self.problem("an attribute has no value") }
@@ -118,7 +109,7 @@ struct XMLScanner {
         return (name, try self.string(self.input[start..<self.position]))
     }
 
-    private mutating func name() throws(XMLProblem) -> String {
+    private mutating func name() throws(SyntaxError) -> String {
         let start = self.position
         while let byte = self.current, Self.isName(byte, isFirst: self.position == start) { self.position += 1 }
         guard (1...Self.longestName).contains(self.position - start) else { throw self.problem("a name is malformed") }
@@ -133,7 +124,7 @@ struct XMLScanner {
         }
     }
 
-    private mutating func skipDeclaration() throws(XMLProblem) {
+    private mutating func skipDeclaration() throws(SyntaxError) {
         guard self.take("<?xml") else { return }
         while true {
             let hasSpace = self.skipSpace()
@@ -149,7 +140,7 @@ struct XMLScanner {
 
     // MARK: Character data
 
-    private mutating func scanText(into text: inout [UInt8]) throws(XMLProblem) {
+    private mutating func scanText(into text: inout [UInt8]) throws(SyntaxError) {
         while let byte = self.current, byte != 0x3C {
             switch byte {
             case 0x26: try self.scanReference(into: &text)
@@ -161,7 +152,7 @@ struct XMLScanner {
     }
 
     /// Appends one byte; a line end becomes a line feed.
-    private mutating func scanCharacter(into text: inout [UInt8]) throws(XMLProblem) {
+    private mutating func scanCharacter(into text: inout [UInt8]) throws(SyntaxError) {
         guard let byte = self.current, Self.isAllowed(byte) else {
             throw self.problem("text contains a control character")
         }
@@ -170,7 +161,7 @@ struct XMLScanner {
         if self.current != 0x0A { text.append(0x0A) }
     }
 
-    private mutating func scanReference(into text: inout [UInt8]) throws(XMLProblem) {
+    private mutating func scanReference(into text: inout [UInt8]) throws(SyntaxError) {
         let start = self.position + 1
         // The longest one is &#x10FFFF; without leading zeros.
         let end = self.input[start...].prefix(16).firstIndex(of: 0x3B)
@@ -203,14 +194,14 @@ struct XMLScanner {
         }
     }
 
-    private mutating func scanSection(into text: inout [UInt8]) throws(XMLProblem) {
+    private mutating func scanSection(into text: inout [UInt8]) throws(SyntaxError) {
         while !self.take("]]>") {
             guard self.current != nil else { throw self.problem("a CDATA section is not closed") }
             try self.scanCharacter(into: &text)
         }
     }
 
-    private mutating func skipComment() throws(XMLProblem) {
+    private mutating func skipComment() throws(SyntaxError) {
         while !self.take("--") {
             guard let byte = self.current, Self.isAllowed(byte) else { throw self.problem("a comment is not closed") }
             self.position += 1
@@ -243,7 +234,7 @@ struct XMLScanner {
         return self.position > start
     }
 
-    private func string(_ bytes: ArraySlice<UInt8>) throws(XMLProblem) -> String {
+    private func string(_ bytes: ArraySlice<UInt8>) throws(SyntaxError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw self.problem("the text is not UTF-8") }
         return text
     }

@@ -13,7 +13,6 @@ struct TicketBook {
 
     private var tickets: [(digest: SHA256.Digest, expires: Double)] = []
 
-    /// Adds a ticket.
     mutating func add(_ ticket: String, now: Double) {
         self.tickets.removeAll { $0.expires <= now }
         if self.tickets.count >= Self.most { self.tickets.removeFirst() }

@@ -20,7 +20,6 @@ final class TokenGate: Sendable {
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let wrong = Mutex(WrongTokens())
 
-    /// Creates the gate of a token.
     init(_ token: String, clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.check = TokenCheck(token)
         self.isGuessable = TokenStrength.isGuessable(token)
@@ -50,11 +49,9 @@ final class TokenGate: Sendable {
     }
 }
 
-/// The sender of a token.
 struct TokenSender: Sendable {
     /// The client's address.
     private let peer: String
-    /// The connection.
     var connection: ConnectionStanding
 
     init(_ request: Request) {

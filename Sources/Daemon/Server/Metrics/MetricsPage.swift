@@ -2,12 +2,10 @@
 internal import Control
 internal import TransferCore
 
-/// The page at `/metrics`.
 enum MetricsPage {
     /// The page's content type.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Returns the text of the page.
     static func text(
         counts: QueueCounts,
         active: [TransferRecord],

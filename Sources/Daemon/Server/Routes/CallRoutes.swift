@@ -27,7 +27,7 @@ struct CallRoutes: Sendable {
     @Sendable
     func postXML(_ request: RoutedRequest) async -> Response {
         let call: RPCCall
-        do throws(XMLProblem) {
+        do throws(SyntaxError) {
             switch request.content {
             case .success(let bytes): call = try RPCCall(xml: bytes)
             case .failure(let refusal): return self.response(.xml, refusal, request)

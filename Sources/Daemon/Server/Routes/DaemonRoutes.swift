@@ -22,7 +22,6 @@ internal import TransferCore
 struct DaemonRoutes: Sendable {
     let server: ServerParts
 
-    /// The path of XML-RPC.
     static let xmlPath = "/rpc"
 
     /// Returns the routes of a listener.

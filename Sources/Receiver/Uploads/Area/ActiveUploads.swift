@@ -44,7 +44,6 @@ final class ActiveUploads: Sendable {
         }
     }
 
-    /// Releases an upload.
     func release(_ id: String) { self.cancels.withLock { _ = $0.removeValue(forKey: id) } }
 
     /// Whether a request owns the upload.

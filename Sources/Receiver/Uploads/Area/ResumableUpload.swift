@@ -5,7 +5,6 @@ internal import TransferCore
 ///
 /// The upload's offset is the length of its partial file.
 struct ResumableUpload: Sendable, Hashable {
-    /// The name of the upload.
     var name: UploadName
     /// The destination of the file.
     var place: LandingPlace
@@ -95,7 +94,6 @@ struct ResumableUpload: Sendable, Hashable {
 
 /// The state of an upload.
 struct UploadStanding: Sendable {
-    /// The upload.
     var upload: ResumableUpload
     /// The number of bytes on disk.
     var offset: Int64

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
-internal import FileStorage
+internal import Files
 internal import Platform
 internal import Synchronization
 internal import TransferCore
 
-/// A file that has landed.
 struct LandedFile: Sendable {
     /// The path in the served tree.
     var path: TreePath

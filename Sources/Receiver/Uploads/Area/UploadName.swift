@@ -23,7 +23,6 @@ struct UploadName: Sendable, Hashable {
 
     /// The partial file.
     var part: String { self.id + ".part" }
-    /// The record.
     var record: String { self.id + ".json" }
     /// The file with the offset at which unchecked content starts: content that has not passed its digest check.
     var unchecked: String { self.id + ".unchecked" }

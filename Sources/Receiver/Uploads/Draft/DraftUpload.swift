@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
-internal import FileStorage
 internal import TransferCore
 
 /// A request with content in the IETF draft's protocol: one that creates an upload, or a PATCH.

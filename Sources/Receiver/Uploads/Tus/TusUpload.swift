@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
-internal import FileStorage
 internal import TransferCore
 
 /// A tus request with content: a POST that creates an upload, possibly with its first bytes, or a PATCH.

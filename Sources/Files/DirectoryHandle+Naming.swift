@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import Platform
+package import Platform
 package import TransferCore
-import TransferEngine
 
 extension DirectoryHandle {
     /// A random hidden name: `.martlet-` and eight characters.
-    static func temporaryName() -> String {
+    package static func temporaryName() -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var name = Array(".martlet-".utf8)
         var random = SystemRandom()
@@ -14,12 +13,12 @@ extension DirectoryHandle {
     }
 
     /// Whether a name has the form of ``temporaryName()``, such as a file left by a crash.
-    static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
+    package static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
 
     /// The temporary name that a file has besides its own, if these are its only ones; `nil` if there is none.
     ///
     /// A process that was killed while ``rename(_:to:_:replacing:)`` gave the file its name has left it.
-    func temporaryName(of file: stat) -> String? {
+    package func temporaryName(of file: stat) -> String? {
         guard file.st_nlink == 2, file.st_mode & S_IFMT == S_IFREG else { return nil }
         let raw = FileCalls.openat(self.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0, let entries = DirectoryEntries(raw) else { return nil }
@@ -31,7 +30,7 @@ extension DirectoryHandle {
     }
 
     /// Links an unnamed file to a name (linkat(2)); returns 0 or the error number, `EEXIST` if the name is taken.
-    func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
+    package func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         let result = KernelCalls.link(descriptor.raw, in: self.raw, as: name) == 0 ? 0 : errno
         // If the name is taken, another process may have created it since the listing.
         if result == 0 || result == EEXIST { self.listing.note(name) }
@@ -39,7 +38,7 @@ extension DirectoryHandle {
     }
 
     /// Links an unnamed file to a name, replacing an existing file.
-    func linkReplacing(_ descriptor: FileDescriptor, as name: String) -> Int32 {
+    package func linkReplacing(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         let direct = self.link(descriptor, as: name)
         guard direct == EEXIST else { return direct }
         for _ in 0..<16 {
@@ -85,7 +84,7 @@ extension DirectoryHandle {
     }
 
     /// Creates a file with a hidden temporary name, for filesystems without unnamed files.
-    func createTemporary() throws(StorageError) -> (FileDescriptor, String) {
+    package func createTemporary() throws(StorageError) -> (FileDescriptor, String) {
         for _ in 0..<16 {
             let name = Self.temporaryName()
             switch self.open(name, O_RDWR | O_CREAT | O_EXCL) {
@@ -119,7 +118,7 @@ extension DirectoryHandle {
     }
 
     /// Whether an error of ``openUnnamed(_:)`` means that the filesystem does not support unnamed files.
-    static func lacksUnnamedFiles(_ number: Int32) -> Bool {
+    package static func lacksUnnamedFiles(_ number: Int32) -> Bool {
         number == EOPNOTSUPP || number == EISDIR || number == EINVAL || number == ENOSYS
     }
 }

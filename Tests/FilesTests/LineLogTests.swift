@@ -4,7 +4,7 @@ import Testing
 import TransferCore
 import TransferTesting
 
-@testable import FileStorage
+@testable import Files
 
 @Suite("A log of lines")
 struct LineLogTests {

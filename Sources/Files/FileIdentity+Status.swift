@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Platform
-internal import TransferCore
+package import Platform
+package import TransferCore
 
 extension FileIdentity {
-    /// Creates the identity of a file with this status.
-    init(_ status: stat) {
+    package init(_ status: stat) {
         self.init(
             size: Int64(status.st_size),
             modified: Self.nanoseconds(status.modificationTime),
@@ -27,7 +26,7 @@ extension DirectoryHandle {
     ///   - replaceable: The file that may be replaced; `nil` if any may be.
     /// - Returns: Whether another one has it.
     /// - Throws: ``StorageError`` if the name cannot be examined.
-    func hasOther(_ name: String, than replaceable: FileIdentity?) throws(StorageError) -> Bool {
+    package func hasOther(_ name: String, than replaceable: FileIdentity?) throws(StorageError) -> Bool {
         guard let replaceable, let status = try self.status(name) else { return false }
         return !FileIdentity(status).matches(replaceable)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
-import TransferCore
-import TransferEngine
+package import TransferCore
 
 /// The free space of a filesystem.
 package enum FreeSpace {
@@ -14,7 +13,7 @@ package enum FreeSpace {
     }
 
     /// The error for a file that does not fit.
-    static func error(needed: Int64, free: Int64, directory: String) -> StorageError {
+    package static func error(needed: Int64, free: Int64, directory: String) -> StorageError {
         StorageError(
             .noSpace,
             "no space: needs \(Self.text(needed)), \(Self.text(free)) free in '\(directory)'; "
@@ -33,23 +32,5 @@ package enum FreeSpace {
             unit += 1
         }
         return unit == 0 ? "\(bytes) bytes" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
-    }
-}
-
-extension FileDescriptor {
-    /// Reads a complete range; throws `.inputOutput` if the file is shorter or the range is invalid.
-    func bytes(_ range: ByteRange, path: String) throws(StorageError) -> [UInt8] {
-        guard range.lowerBound >= 0, let size = self.status()?.st_size, range.upperBound <= Int64(size) else {
-            throw StorageError(.inputOutput, "cannot read '\(path)': it is shorter than expected; download it again")
-        }
-        var number: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            let result = self.read(into: UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
-            if result < 0 { number = Int32(-result) }
-            count = max(0, min(result, range.count))
-        }
-        if number == 0, bytes.count < range.count { number = PrefixDigests.tooShort }
-        if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, "cannot read", path) }
-        return bytes
     }
 }

@@ -2,7 +2,6 @@
 package import Platform
 import Synchronization
 package import TransferCore
-import TransferEngine
 
 /// An open file that is closed once, at the latest with the last reference.
 package final class FileDescriptor: Sendable {
@@ -92,7 +91,7 @@ package final class FileDescriptor: Sendable {
     package func truncate(_ length: Int64) -> Int32 { Self.repeated { FileCalls.ftruncate(self.raw, off_t(length)) } }
 
     /// Sets the modification time without changing the access time; returns 0 or the error number.
-    func setModified(_ seconds: Int64) -> Int32 {
+    package func setModified(_ seconds: Int64) -> Int32 {
         let times = [timespec.omitted, timespec(tv_sec: Int(seconds), tv_nsec: 0)]
         return times.withUnsafeBufferPointer { FileCalls.futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
     }
@@ -121,7 +120,7 @@ package final class FileDescriptor: Sendable {
     package func unlock() { FileLock.unlock(self.raw) }
 
     /// Whether another open file has the lock; does not lock.
-    func isLockedElsewhere() -> Bool { FileLock.isLockedElsewhere(self.raw) }
+    package func isLockedElsewhere() -> Bool { FileLock.isLockedElsewhere(self.raw) }
 
     private static func repeated(_ call: () -> Int32) -> Int32 {
         while call() != 0 {

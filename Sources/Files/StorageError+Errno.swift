@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 package import TransferCore
-import TransferEngine
 
 extension StorageError {
     /// Maps an error number of the system to a storage error; the only place where this is done.

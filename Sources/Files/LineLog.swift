@@ -11,20 +11,13 @@ package import TransferCore
 ///
 /// Several processes may append if they exclude each other; only one of them may replace.
 package struct LineLog: Sendable {
-    /// The path of the file.
-    package let path: String
+    private var file: AppendedFile
     private let format: String
     private let version: Int
-    /// The number of bytes that were read or written, up to the end of a complete line.
-    private var end: Int64 = 0
     /// The length of the snapshot in bytes.
     private var snapshot: Int64 = 0
-    /// Whether an incomplete line may follow ``end``.
-    private var isTorn = false
 
     private static let longest = 1 << 30
-    /// The appended bytes that are tolerated in any file.
-    private static let leastAppended: Int64 = 64 << 10
 
     /// Creates a log that is neither read nor written yet.
     ///
@@ -33,20 +26,20 @@ package struct LineLog: Sendable {
     ///   - format: The name of the format: letters and hyphens.
     ///   - version: The version of the payloads.
     package init(_ path: String, format: String, version: Int) {
-        self.path = path
+        self.file = AppendedFile(path)
         self.format = format
         self.version = version
     }
 
+    package var path: String { self.file.path }
+
     /// Whether the file should be replaced: more was appended than the snapshot has.
-    package var isBloated: Bool { self.end - self.snapshot > max(self.snapshot, Self.leastAppended) }
+    package var isBloated: Bool {
+        AppendedFile.isBloated(obsolete: (self.file.end ?? 0) - self.snapshot, current: self.snapshot)
+    }
 
     /// Whether the file has another length than this value knows; stat(2).
-    package var hasChanged: Bool {
-        var status = stat()
-        guard FileCalls.stat(self.path, &status) == 0 else { return self.end > 0 }
-        return Int64(status.st_size) != self.end
-    }
+    package var hasChanged: Bool { self.file.hasChanged }
 
     // MARK: Reading
 
@@ -68,8 +61,7 @@ package struct LineLog: Sendable {
             )
         }
         guard Int64(all.count - 1) >= count else { throw self.damaged("its snapshot is incomplete") }
-        self.end = Int64(end)
-        self.isTorn = end < bytes.endIndex
+        self.file.wasRead(upTo: Int64(end), of: Int64(bytes.endIndex))
         self.snapshot = Int64(all.prefix(Int(count) + 1).reduce(0) { $0 + $1.count + Self.overhead })
         return Array(all.dropFirst())
     }
@@ -78,13 +70,12 @@ package struct LineLog: Sendable {
     ///
     /// - Throws: ``StorageError`` as ``read()``.
     package mutating func readAppended() throws(StorageError) -> [[UInt8]] {
-        guard self.end > 0, self.hasChanged else { return [] }
-        guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest), Int64(bytes.count) > self.end else {
+        guard let known = self.file.end, self.hasChanged else { return [] }
+        guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest), Int64(bytes.count) > known else {
             return []
         }
-        let (lines, end) = try self.lines(bytes[Int(self.end)...], after: self.end)
-        self.end = Int64(end)
-        self.isTorn = end < bytes.endIndex
+        let (lines, end) = try self.lines(bytes[Int(known)...], after: known)
+        self.file.wasRead(upTo: Int64(end), of: Int64(bytes.endIndex))
         return lines
     }
 
@@ -118,20 +109,7 @@ package struct LineLog: Sendable {
     /// - Returns: Whether it was appended; false if the file must be replaced, because it is missing or was changed.
     /// - Throws: ``StorageError``; the line may or may not be in the file then.
     package mutating func append(_ payload: [UInt8]) throws(StorageError) -> Bool {
-        guard self.end > 0 else { return false }
-        if self.isTorn {
-            guard FileCalls.truncate(self.path, off_t(self.end)) == 0 else { return false }
-            self.isTorn = false
-        }
-        let line = Self.encode(payload)
-        do throws(StorageError) {
-            guard try AtomicFile.append(line, to: self.path, at: self.end) else { return false }
-        } catch {
-            self.isTorn = true
-            throw error
-        }
-        self.end += Int64(line.count)
-        return true
+        try self.file.append(Self.encode(payload))
     }
 
     /// Replaces the file atomically.
@@ -145,10 +123,8 @@ package struct LineLog: Sendable {
         ])
         var bytes = Self.encode(header.bytes)
         for payload in payloads { bytes += Self.encode(payload) }
-        try AtomicFile.replace(self.path, with: bytes, mode: 0o600)
-        self.end = Int64(bytes.count)
-        self.snapshot = self.end
-        self.isTorn = false
+        try self.file.replace(bytes)
+        self.snapshot = Int64(bytes.count)
     }
 
     // MARK: Lines

@@ -8,11 +8,10 @@ package import TransferCore
 package final class DirectoryHandle: Sendable {
     /// The path of the directory, for messages.
     package let path: String
-    /// A recent listing of the directory.
-    let listing = RecentListing()
+    package let listing = RecentListing()
     private let descriptor: FileDescriptor
     /// The names to sync before the directory is durable.
-    let created: NewDirectories
+    package let created: NewDirectories
     /// Whether ``sync()`` makes the names of the directory and its parents durable: an earlier process may have created
     /// them.
     private let syncsParents: Bool
@@ -44,7 +43,7 @@ package final class DirectoryHandle: Sendable {
     }
 
     /// Opens a directory of a store; returns `nil` if it does not exist and `creating` is false.
-    static func open(
+    package static func open(
         _ path: String,
         creating: Bool,
         _ created: NewDirectories,
@@ -63,7 +62,7 @@ package final class DirectoryHandle: Sendable {
     }
 
     /// Opens a directory; returns `nil` if it does not exist.
-    static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
+    package static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
         var raw: Int32
         repeat { raw = FileCalls.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) } while raw < 0 && errno == EINTR
         if raw < 0, errno == EACCES {
@@ -119,7 +118,7 @@ package final class DirectoryHandle: Sendable {
     }
 
     /// Creates an unnamed file in the directory (`O_TMPFILE`); returns the descriptor or the error number.
-    func openUnnamed(_ access: Int32) -> Result<FileDescriptor, SystemError> {
+    package func openUnnamed(_ access: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
             let raw = KernelCalls.openUnnamed(in: self.raw, access, mode: 0o666)
             if raw >= 0 { return .success(FileDescriptor(raw)) }
@@ -136,7 +135,7 @@ package final class DirectoryHandle: Sendable {
     }
 
     /// Whether the directory was deleted while it was open.
-    var isDeleted: Bool { self.descriptor.status()?.st_nlink == 0 }
+    package var isDeleted: Bool { self.descriptor.status()?.st_nlink == 0 }
 
     /// Deletes a name; succeeds if it does not exist.
     package func unlink(_ name: String) throws(StorageError) {
@@ -156,12 +155,12 @@ package final class DirectoryHandle: Sendable {
     ///
     /// Call it before a file gets its name in the directory: it opens directories, and what fails afterwards leaves the
     /// file under its name.
-    func syncParents() throws(StorageError) {
+    package func syncParents() throws(StorageError) {
         try self.created.sync(for: self.syncsParents ? self.path : nil)
     }
 
     /// Syncs the entries of an open directory.
-    static func sync(_ directory: FileDescriptor, _ path: String) throws(StorageError) {
+    package static func sync(_ directory: FileDescriptor, _ path: String) throws(StorageError) {
         let number = directory.sync()
         // EBADF: opened for search only; EINVAL: the filesystem does not support syncing directories.
         if number != 0, number != EBADF, number != EINVAL, number != ENOTSUP {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Synchronization
-internal import TransferCore
-import TransferEngine
+package import TransferCore
 
 /// Keeps recently used directories open, so that opening a file does not resolve its directory's path.
-final class DirectoryCache: Sendable {
+package final class DirectoryCache: Sendable {
     private struct State {
         var handles: [String: DirectoryHandle] = [:]
         /// The last one found: the next file is nearly always for the same directory.
@@ -23,19 +22,19 @@ final class DirectoryCache: Sendable {
     private let created = NewDirectories()
 
     /// - Parameter limit: The maximum number of open directories, because descriptors are limited.
-    init(limit: Int = 64) {
+    package init(limit: Int = 64) {
         self.limit = limit
     }
 
     /// Returns the open directory, or `nil` if it does not exist.
-    func existing(_ path: String) throws(StorageError) -> DirectoryHandle? {
+    package func existing(_ path: String) throws(StorageError) -> DirectoryHandle? {
         if let handle = self.state.withLock({ $0.handle(path) }) { return handle }
         guard let handle = try DirectoryHandle.open(path, creating: false, self.created) else { return nil }
         return self.keep(handle, path)
     }
 
     /// Returns the open directory; creates it and its parents if it does not exist.
-    func making(_ path: String) throws(StorageError) -> DirectoryHandle {
+    package func making(_ path: String) throws(StorageError) -> DirectoryHandle {
         if let handle = self.state.withLock({ $0.handle(path) }) { return handle }
         guard let handle = try DirectoryHandle.open(path, creating: true, self.created) else {
             throw StorageError(.cannotCreateDirectory, "cannot create the directory '\(path)'; choose another")
@@ -44,7 +43,7 @@ final class DirectoryCache: Sendable {
     }
 
     /// Removes a deleted directory from the cache, so that the next call opens or creates it again.
-    func forget(_ path: String) {
+    package func forget(_ path: String) {
         self.state.withLock { state in
             state.handles[path] = nil
             state.last = nil

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 import Synchronization
-import TransferCore
+package import TransferCore
 
 /// A recent listing of a directory, so that looking up missing names costs no system call.
 ///
 /// It can only state that a name was missing a moment ago. Names that other processes have created since are detected
 /// when it matters: files are created with O_EXCL, and the calls that name them refuse existing names.
-final class RecentListing: Sendable {
+package final class RecentListing: Sendable {
     private struct State {
         var names = HashSet()
         var listedAt: Int64?
@@ -17,25 +17,17 @@ final class RecentListing: Sendable {
     private let state = Mutex(State())
 
     /// Whether a name did not exist at the last listing, nor was created by this process since.
-    func lacks(_ name: String, in directory: DirectoryHandle) -> Bool {
+    package func lacks(_ name: String, in directory: DirectoryHandle) -> Bool {
         self.lacks(in: directory) { !$0.contains(NameHash.of(name)) }
     }
 
-    /// Whether this holds for a name, and for those of its partial file and journal.
-    func lacksFiles(of name: String, in directory: DirectoryHandle) -> Bool {
-        // Only a long name's partial file has a name that does not begin with it.
-        if PartialNames.isShortened(name) {
-            let names = PartialNames(name)
-            return [name, names.part, names.journal].allSatisfy { self.lacks($0, in: directory) }
-        }
-        return self.lacks(in: directory) { names in
-            let hash = NameHash.of(name)
-            return !names.contains(hash) && !names.contains(NameHash.of(ReservedName.partial, after: hash))
-                && !names.contains(NameHash.of(ReservedName.journal, after: hash))
-        }
-    }
-
-    private func lacks(in directory: DirectoryHandle, _ areMissing: (HashSet) -> Bool) -> Bool {
+    /// Whether names are missing, by their hashes (``NameHash``).
+    ///
+    /// - Parameters:
+    ///   - directory: The directory of this listing.
+    ///   - areMissing: Whether a set of the hashes of all names lacks those in question.
+    /// - Returns: False if it is unknown.
+    package func lacks(in directory: DirectoryHandle, _ areMissing: (HashSet) -> Bool) -> Bool {
         let now = Self.now
         return self.state.withLock { state in
             if state.isUseless { return false }
@@ -63,7 +55,7 @@ final class RecentListing: Sendable {
     ///
     /// Names before the first listing are not recorded, because it will contain them; so an unused listing needs no
     /// memory.
-    func note(_ name: String) {
+    package func note(_ name: String) {
         let hash = NameHash.of(name)
         self.state.withLock { if !$0.isUseless, $0.listedAt != nil { _ = $0.names.insert(hash) } }
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
 import Synchronization
-import TransferCore
+package import TransferCore
 
 /// The directories whose names may not be durable yet.
 ///
 /// All directories of a store share one, and it does not end with them: an attempt can create a directory and then fail,
 /// so that a later file finds it, without knowing that its name was never synced. So can a process that was killed:
 /// the names of a directory that is synced, and of its parents, are made durable once, whoever has created them.
-final class NewDirectories: Sendable {
+package final class NewDirectories: Sendable {
     private struct State {
         /// The directories in which directories were created.
         var parents: [String] = []
@@ -38,7 +38,7 @@ final class NewDirectories: Sendable {
     ///
     /// - Parameter directory: The directory; `nil` for the created ones alone.
     /// - Throws: `StorageError`; then the next call tries again what was not synced.
-    func sync(for directory: String?) throws(StorageError) {
+    package func sync(for directory: String?) throws(StorageError) {
         // Held during the sync: concurrent callers depend on its completion.
         try self.state.withLock { (state) throws(StorageError) in
             var names: [String] = []

@@ -5,7 +5,7 @@ import TransferCore
 import TransferEngine
 import TransferTesting
 
-@testable import FileStorage
+@testable import Files
 
 @Suite struct AtomicFileTests {
     let directory: TemporaryDirectory
@@ -31,23 +31,6 @@ import TransferTesting
         try AtomicFile.replace(path, with: [])
         #expect(try AtomicFile.read(path, atMost: 0) == [])
         #expect(self.directory.entries() == ["jar"])
-    }
-
-    @Test("Bytes are appended to a regular file of the expected length, and to nothing else")
-    func appending() throws {
-        let path = self.directory.path("list")
-        #expect(try !AtomicFile.append([1], to: path, at: 0))
-        #expect(self.directory.entries() == [])
-        try self.directory.write([1, 2], to: "list")
-        #expect(try AtomicFile.append([3], to: path, at: 2))
-        #expect(try AtomicFile.append([4, 5], to: path, at: 3))
-        for end in [0, 4, 6] as [Int64] { #expect(try !AtomicFile.append([6], to: path, at: end)) }
-        #expect(try self.directory.read("list") == [1, 2, 3, 4, 5])
-        try self.directory.link("link", to: path)
-        #expect(try !AtomicFile.append([6], to: self.directory.path("link"), at: 5))
-        #expect(try !AtomicFile.append([6], to: self.directory.path(""), at: 0))
-        #expect(throws: StorageError.self) { try AtomicFile.append([6], to: path + "/below", at: 0) }
-        #expect(try self.directory.read("list") == [1, 2, 3, 4, 5])
     }
 
     @Test("Only the owner may read a new file, whatever the old one's permissions and the umask")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Platform
+package import Platform
 
 /// The modification times of files.
 package enum FileTime {
@@ -11,7 +11,7 @@ package enum FileTime {
     }
 
     /// The modification time in seconds since 1970, with its fraction.
-    static func modified(_ facts: stat) -> Double {
+    package static func modified(_ facts: stat) -> Double {
         Double(facts.modificationTime.tv_sec) + Double(facts.modificationTime.tv_nsec) / 1e9
     }
 }

@@ -94,7 +94,7 @@ public enum FileMover {
     /// Copies all bytes and syncs them; returns 0 or the error number.
     ///
     /// copy_file_range(2) shares the blocks if the filesystem supports that.
-    static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
+    package static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
         while true {
             let count = KernelCalls.copyRange(source.raw, target.raw, 1 << 30)
             if count < 0, errno == EINTR { continue }
