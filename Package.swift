@@ -87,8 +87,8 @@ let worlds: [Target] = [
         "Worlds",
         uses: [
             "Platform", "Concurrency", "Control", "CSQLite", "Daemon", "Datasets", "FileStorage", "Files",
-            "HTTPTransport",
-            "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting", "Crypto", "Logging",
+            "HTTPTransport", "Martlet", "QueueStore", "SQLite", "TransferCore", "TransferEngine", "TransferTesting",
+            "Crypto", "Logging",
         ]
     ),
     .program("martlet-simulate", uses: ["Platform", "Worlds", "ArgumentParser"], path: "Sources/Simulate"),
@@ -137,8 +137,7 @@ let package = Package(
             "Martlet",
             uses: [
                 "Platform", "Concurrency", "Control", "FileStorage", "Files", "HTTPTransport", "TransferCore",
-                "TransferEngine",
-                "CoreMetrics", "Crypto", "Logging",
+                "TransferEngine", "CoreMetrics", "Crypto", "Logging",
             ]
         ),
         .module("Control", uses: ["Platform", "TransferCore", "Crypto", "NIOCore", "NIOPosix"]),
@@ -187,9 +186,7 @@ let package = Package(
         .module(
             "Receiver",
             uses: [
-                "Platform", "Control", "Files", "HTTPServer", "TransferCore", "Crypto", "NIOCore",
-                "NIOPosix",
-                "NIOSSL",
+                "Platform", "Control", "Files", "HTTPServer", "TransferCore", "Crypto", "NIOCore", "NIOPosix", "NIOSSL",
             ],
             resources: pageFiles(
                 "Page/Files",
@@ -216,8 +213,7 @@ let package = Package(
             "CommandLineTool",
             uses: [
                 "Platform", "Control", "Daemon", "Datasets", "FileStorage", "Files", "HTTPTransport", "Receiver",
-                "TransferCore",
-                "TransferEngine", "ArgumentParser", "Logging",
+                "TransferCore", "TransferEngine", "ArgumentParser", "Logging",
             ]
         ),
         .program("MartletExecutable", uses: ["CommandLineTool"]),
@@ -284,8 +280,7 @@ let package = Package(
             "DatasetsTests",
             uses: [
                 "Platform", "Datasets", "FileStorage", "Files", "Gzip", "TransferCore", "TransferEngine",
-                "TransferTesting",
-                "Crypto",
+                "TransferTesting", "Crypto",
             ]
         ),
         .tests(
@@ -303,8 +298,7 @@ let package = Package(
             "ReceiverTests",
             uses: [
                 "Platform", "Control", "FileStorage", "Files", "HTTPServer", "Receiver", "TransferCore",
-                "TransferTesting",
-                "NIOCore", "NIOPosix", "NIOSSL",
+                "TransferTesting", "NIOCore", "NIOPosix", "NIOSSL",
             ]
         ),
         // The draft's server is of nio-extras, which brings full Foundation: here only.
@@ -312,8 +306,7 @@ let package = Package(
             "IntegrationTests",
             uses: [
                 "Platform", "FileStorage", "Files", "HTTPTransport", "TransferTesting", "HTTPTypes", "NIOCore",
-                "NIOHTTP1",
-                "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "NIOResumableUpload",
+                "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "NIOResumableUpload",
             ]
         ),
         .tests(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
 package import Control
+internal import FileStorage
 internal import QueueStore
 internal import Synchronization
 internal import TransferCore

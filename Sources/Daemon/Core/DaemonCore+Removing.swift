@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import FileStorage
 internal import Control
+internal import FileStorage
 internal import HTTPTransport
 internal import QueueStore
 internal import TransferCore

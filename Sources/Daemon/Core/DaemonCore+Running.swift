@@ -5,7 +5,7 @@ internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
 
-/// A claim, and what to ask the store for it.
+/// A claim, and the query that performs it.
 struct PlannedClaim: Sendable {
     let session: String?
     let claim: QueueMachine.Claim
@@ -84,17 +84,19 @@ extension DaemonCore {
 
     /// Plans the claims to perform in the transaction that adds transfers: at most one for each queue.
     func claims(adding groups: [[Addition]]) -> [PlannedClaim] {
-        var waiting: [String?: Set<GID>] = [:]
+        var claims: [PlannedClaim] = []
+        var places: [String?: Int] = [:]
         for entry in groups.joined() where entry.transfer.state == .waiting {
-            waiting[entry.transfer.session, default: []].insert(entry.transfer.id)
+            let session = entry.transfer.session
+            if places[session] == nil {
+                self.lane(session)
+                guard let claim = self.machine.claimWhileAdding(session) else { continue }
+                places[session] = claims.count
+                claims.append(PlannedClaim(session: session, claim: claim, query: self.query(session, claim)))
+            }
+            if let place = places[session] { claims[place].query.known.insert(entry.transfer.id) }
         }
-        return waiting.compactMap { session, ids in
-            self.lane(session)
-            guard let claim = self.machine.claimWhileAdding(session) else { return nil }
-            var query = self.query(session, claim)
-            query.known.formUnion(ids)
-            return PlannedClaim(session: session, claim: claim, query: query)
-        }
+        return claims
     }
 
     func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [NextTransfer]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The reason why a text is not of its form: a URL, a proxy, a digest, a pinned key, a cookie, an option's value, JSON, XML, a
-/// table.
+/// The reason why a text cannot be used: a URL, a proxy, a digest, a pinned key, a cookie, the value of an option, JSON, XML, a
+/// table that is malformed or cannot be read, or the arguments of a command.
 public struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.
     public enum Code: Hashable, Sendable {

@@ -44,7 +44,6 @@ extension RequestPlan {
         guard let user, !user.isEmpty else { return proxy }
         guard !user.utf8.contains(0x3A) else {
             throw SyntaxError(
-                .malformed,
                 "the option '\(name.rawValue)' contains a colon, which Basic authentication does not allow; remove it"
             )
         }
