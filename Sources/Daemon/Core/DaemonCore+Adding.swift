@@ -78,26 +78,26 @@ extension DaemonCore {
         then apply: @escaping @Sendable (isolated DaemonCore, T) -> Void
     ) async throws(ControlError) -> T {
         let claims = self.claims(adding: groups)
-        do throws(ControlError) {
-            return
-                try await self.change(
-                    { (writer) throws(QueueStoreError) in
-                        let value = try work(writer)
-                        var found: [[NextTransfer]] = []
-                        for claim in claims { found.append(try writer.reader.nextToRun(claim.query)) }
-                        return (value, found)
-                    },
-                    touching: { _ in Set(groups.compactMap(\.first).map(\.transfer.session)) },
-                    then: { core, result in
-                        apply(core, result.0)
-                        for (claim, found) in zip(claims, result.1) { core.claimed(claim.session, claim.claim, found) }
+        let (value, _) = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                let value = try work(writer)
+                // The addition does not depend on what can start.
+                return (value, claims.map { try? writer.reader.nextToRun($0.query) })
+            },
+            touching: { _ in Set(groups.compactMap(\.first).map(\.transfer.session)) },
+            then: { core, result in
+                apply(core, result.0)
+                for (claim, found) in zip(claims, result.1) {
+                    if let found {
+                        core.claimed(claim.session, claim.claim, found)
+                    } else {
+                        core.machine.claimFailed(claim.session)
                     }
-                )
-                .0
-        } catch {
-            for claim in claims { self.machine.claimFailed(claim.session) }
-            throw error
-        }
+                }
+            },
+            otherwise: { core in for claim in claims { core.machine.claimDropped(claim.session) } }
+        )
+        return value
     }
 
     /// Adds runs of transfers; returns the errors of those whose identifiers already exist, by index.

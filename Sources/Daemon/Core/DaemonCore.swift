@@ -323,18 +323,23 @@ package actor DaemonCore: TransferService {
     ///   - work: The change.
     ///   - touched: The sessions whose transfers are counted after the change.
     ///   - apply: Called on the core after the commit; then the machine's effects are performed.
+    ///   - drop: Called in its place if nothing was stored.
     /// - Returns: The result of `work`.
     /// - Throws: The store's error.
     @discardableResult
     func change<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
         touching touched: @escaping @Sendable (T) -> Set<String?> = { _ in [] },
-        then apply: @escaping @Sendable (isolated DaemonCore, T) -> Void = { _, _ in }
+        then apply: @escaping @Sendable (isolated DaemonCore, T) -> Void = { _, _ in },
+        otherwise drop: @escaping @Sendable (isolated DaemonCore) -> Void = { _ in }
     ) async throws(ControlError) -> T {
-        guard !self.isStopping else { throw Self.stopping }
+        guard !self.isStopping else {
+            drop(self)
+            throw Self.stopping
+        }
         let result: Result<T, QueueStoreError> = await withCheckedContinuation { continuation in
             self.later(work, touching: touched, isAwaited: true) { core, result in
-                if case .success(let value) = result { apply(core, value) }
+                if case .success(let value) = result { apply(core, value) } else { drop(core) }
                 core.answered.append { continuation.resume(returning: result) }
             }
         }

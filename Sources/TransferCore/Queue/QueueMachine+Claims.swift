@@ -35,7 +35,7 @@ extension QueueMachine {
 
     /// The claim to perform in the transaction that adds transfers to a lane, so that it is not a second one.
     ///
-    /// ``claimed(_:_:_:)`` follows ``added(_:priority:mayPrecede:)``, or ``claimFailed(_:)``.
+    /// ``added(_:priority:mayPrecede:)`` and ``claimed(_:_:_:)`` or ``claimFailed(_:)`` follow, or ``claimDropped(_:)``.
     ///
     /// - Parameter id: The lane.
     /// - Returns: The claim; `nil` if none of the transfers could start, or another claim comes first.
@@ -111,6 +111,12 @@ extension QueueMachine {
     /// The store failed to respond; the claim is repeated at the next check.
     package mutating func claimFailed(_ id: LaneID) {
         self.lanes.change(id) { ($0.isClaiming, $0.claimHasFailed, $0.priorityAddedSince) = (false, true, nil) }
+    }
+
+    /// The transfers of ``claimWhileAdding(_:)`` could not be added, so that nothing was read.
+    package mutating func claimDropped(_ id: LaneID) {
+        self.lanes.change(id) { ($0.isClaiming, $0.mayFindMore, $0.priorityAddedSince) = (false, true, nil) }
+        self.dirty.insert(id)
     }
 
     /// Takes the transfers found, except those that have started in an engine since.

@@ -25,6 +25,8 @@ private final class Stage {
         return claim
     }
 
+    func claimWhileAdding(_ lane: String? = nil) -> QueueMachine.Claim? { self.machine.claimWhileAdding(lane) }
+
     /// Answers a claim; gives what is to be staged, after those that are to be withdrawn before are gone.
     func answer(
         _ claim: QueueMachine.Claim,
@@ -124,6 +126,38 @@ struct QueueMachineTests {
         #expect(stage.next() == nil)
         stage.machine.looked(nil, isIdle: false)
         #expect(stage.claim() != nil)
+    }
+
+    @Test("The transaction that adds transfers reads those that can start, and no second one follows")
+    func claimedWhileAdded() throws {
+        let stage = Stage(waiting: 0)
+        #expect(stage.claim() == nil)
+        let claim = try #require(stage.claimWhileAdding())
+        #expect(stage.claimWhileAdding() == nil && stage.machine.isClaiming(nil))
+        stage.count(2)
+        stage.machine.added(nil, priority: 0, mayPrecede: false)
+        #expect(stage.next() == nil)
+        #expect(stage.answer(claim, [1, 2]) == [1, 2])
+        #expect(stage.next() == nil && !stage.machine.isClaiming(nil))
+    }
+
+    @Test("If the transfers could not be added, the next read is not held back")
+    func claimDropped() throws {
+        let stage = Stage(waiting: 0)
+        #expect(stage.claim() == nil)
+        _ = try #require(stage.claimWhileAdding())
+        stage.count(1)
+        stage.machine.added(nil, priority: 0, mayPrecede: false)
+        #expect(stage.next() == nil)
+        stage.machine.claimDropped(nil)
+        #expect(stage.claim() != nil)
+    }
+
+    @Test("Nothing is read while adding if nothing may start")
+    func heldWhileAdded() {
+        let stage = Stage(waiting: 0)
+        stage.machine.hold(.paused)
+        #expect(stage.claimWhileAdding() == nil && stage.claimWhileAdding("unknown") == nil)
     }
 
     @Test("A move keeps what is staged at the front, withdraws the rest and stages it in the new order")

@@ -38,6 +38,7 @@ struct QueueWorld {
         case changed(String?, UInt64)
         case stored([(String?, UInt64)])
         case claimed(String?, QueueMachine.Claim, [QueueMachine.Claimed])
+        case dropped(String?)
         case trimmed(Int)
         case nothing
     }
@@ -171,6 +172,7 @@ struct QueueWorld {
         guard !self.requests.isEmpty else { return }
         var answer = Answer.nothing
         switch self.requests.removeFirst() {
+        case .add(let added, _, .some) where self.pick(4) == 0: answer = .dropped(added[0].lane)
         case .add(let added, let place, let claim):
             if let place {
                 self.line.insert(contentsOf: added, at: min(place, self.line.count))
@@ -296,6 +298,7 @@ struct QueueWorld {
             for (lane, id) in ends { self.machine.endStored(lane, id) }
             self.machine.stored()
         case .claimed(let lane, let claim, let found): self.machine.claimed(lane, claim, found)
+        case .dropped(let lane): self.machine.claimDropped(lane)
         case .trimmed(let count): self.machine.trimmed(count, now: self.now)
         case .nothing: break
         }
