@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Files
 import Synchronization
-package import TransferCore
+import TransferCore
 import TransferEngine
 
 /// Digests of a file from offset 0 to a position, computed in order.
