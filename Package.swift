@@ -197,7 +197,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .module(
             "Gzip",
-            uses: ["CZlib"],
+            uses: ["CZlib", "TransferCore"],
             linkerSettings: [
                 .linkedLibrary(":libz.a", .when(platforms: [.linux])),
                 .linkedLibrary("z", .when(platforms: [.macOS, .iOS])),

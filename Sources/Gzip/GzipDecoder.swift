@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CZlib
-
-/// The reason why bytes cannot be decompressed.
-package struct GzipError: Error, Sendable {
-    /// The problem and how to fix it.
-    package var message: String
-
-    init(_ message: String) { self.message = message }
-}
+package import TransferCore
 
 /// Decompresses a stream of gzip members.
 ///
@@ -33,13 +26,13 @@ package struct GzipDecoder: ~Copyable {
 
     /// Creates a decoder.
     ///
-    /// - Throws: ``GzipError`` if zlib cannot allocate memory.
-    package init() throws(GzipError) {
+    /// - Throws: ``SyntaxError`` if zlib cannot allocate memory.
+    package init() throws(SyntaxError) {
         self.stream = .allocate(capacity: 1)
         self.stream.initialize(to: z_stream())
         guard martlet_inflate_init_gzip(self.stream) == Z_OK else {
             self.stream.deallocate()
-            throw GzipError("zlib cannot allocate its memory")
+            throw SyntaxError("zlib cannot allocate its memory")
         }
     }
 
@@ -51,8 +44,8 @@ package struct GzipDecoder: ~Copyable {
 
     /// Decompresses a chunk, and calls `take` with the output in pieces of at most 256 KiB until it returns false.
     ///
-    /// - Throws: ``GzipError`` if the input is damaged.
-    package mutating func decode(_ chunk: [UInt8], _ take: (ArraySlice<UInt8>) -> Bool) throws(GzipError) {
+    /// - Throws: ``SyntaxError`` if the input is damaged.
+    package mutating func decode(_ chunk: [UInt8], _ take: (ArraySlice<UInt8>) -> Bool) throws(SyntaxError) {
         var output = [UInt8](repeating: 0, count: 256 << 10)
         var consumed = 0
         while true {
@@ -63,7 +56,7 @@ package struct GzipDecoder: ~Copyable {
                     consumed += 1
                     continue
                 }
-                guard self.place == .boundary else { throw GzipError("there is data after the end of the gzip file") }
+                guard self.place == .boundary else { throw SyntaxError("there is data after the end of the gzip file") }
                 self.place = .member
             }
             let step = self.inflate(chunk[consumed...], into: &output)
@@ -77,17 +70,17 @@ package struct GzipDecoder: ~Copyable {
                 inflateReset(self.stream)
             default:
                 let reason = self.stream.pointee.msg.map { String(cString: $0) } ?? "error \(step.status)"
-                throw GzipError("the gzip data is damaged (\(reason)); check the file with gzip -t")
+                throw SyntaxError("the gzip data is damaged (\(reason)); check the file with gzip -t")
             }
         }
     }
 
     /// Checks that the input ended with a complete member.
     ///
-    /// - Throws: ``GzipError`` if it is cut short.
-    package mutating func finish() throws(GzipError) {
+    /// - Throws: ``SyntaxError`` if it is cut short.
+    package mutating func finish() throws(SyntaxError) {
         guard self.hasMember, self.place != .member else {
-            throw GzipError("the gzip data is cut short: its last rows are missing; get the whole file")
+            throw SyntaxError("the gzip data is cut short: its last rows are missing; get the whole file")
         }
     }
 

@@ -137,7 +137,13 @@ extension GetCommand {
             }
             plan.refreshCommand = command
         }
-        try self.fillConnections(&plan)
+        self.connections.apply(to: &plan)
+        self.files.apply(to: &plan.options)
+        self.requests.apply(to: &plan.options)
+        try self.failures.apply(
+            to: &plan.options,
+            lowestRate: self.datasets.isGiven ? FailureOptions.lowestRateOfRows : 0
+        )
         plan.options.addresses = try self.requests.addressRule(usual: self.datasets.isGiven ? .metadata : .none)
         self.politeness.apply(to: &plan)
         plan.politeness.addresses = plan.options.addresses
@@ -198,25 +204,5 @@ extension GetCommand {
         }
         for text in self.connections.mirror { parsed.append(try BareHost.url(text)) }
         return .mirrors(parsed)
-    }
-
-    private func fillConnections(_ plan: inout GetPlan) throws(SyntaxError) {
-        plan.jobs = self.connections.jobs
-        plan.limitsHosts = self.connections.perHost != nil
-        plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)
-        plan.rateLimit = self.connections.limitRate > 0 ? self.connections.limitRate : nil
-        OptionSpec.connections.apply(self.connections.connections, to: &plan.options)
-        OptionSpec.minSplitSize.apply(self.connections.minSplitSize, to: &plan.options)
-        OptionSpec.priority.apply(self.connections.priority, to: &plan.options)
-        OptionSpec.ifExists.apply(self.files.ifExists, to: &plan.options)
-        OptionSpec.ifRunning.apply(self.files.ifRunning, to: &plan.options)
-        OptionSpec.durable.apply(self.files.durable, to: &plan.options)
-        OptionSpec.deleteBad.apply(self.files.deleteBad, to: &plan.options)
-        OptionSpec.digest.apply(self.files.digest, to: &plan.options)
-        self.requests.apply(to: &plan.options)
-        try self.failures.apply(
-            to: &plan.options,
-            lowestRate: self.datasets.isGiven ? FailureOptions.lowestRateOfRows : 0
-        )
     }
 }

@@ -62,14 +62,14 @@ struct DemoRun {
             stage.say("", step.heading)
             let verdict = try run.perform(step)
             for line in verdict.lines { stage.say("   " + line) }
-            if let failure = verdict.failure { throw failure }
+            if let failure = verdict.failure { throw DemoStage.Interruption.notHeld(failure) }
             stage.say("   held: \(verdict.claim)")
         }
     }
 
     private static func end(_ error: any Error, _ stage: DemoStage) -> End {
         switch error {
-        case let failure as DemoVerdict.Mismatch:
+        case DemoStage.Interruption.notHeld(let failure):
             stage.say("   NOT HELD: expected \(failure.expected)", "             seen     \(failure.seen)")
             return End(status: self.failed, output: DemoScript.failure)
         case DemoStage.Interruption.signal:

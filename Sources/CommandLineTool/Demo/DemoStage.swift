@@ -18,6 +18,8 @@ final class DemoStage {
         case timeout(String, log: String?)
         /// The step was over before it could be disturbed, or could not be measured: it is repeated.
         case tooLate(String)
+        /// An observation of a step is not the expected one.
+        case notHeld(DemoVerdict.Mismatch)
     }
 
     let directory: DemoDirectory

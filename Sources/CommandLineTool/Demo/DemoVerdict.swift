@@ -11,7 +11,7 @@ struct DemoVerdict: Sendable, Equatable {
     var failure: Mismatch?
 
     /// An observation that differs from what was expected.
-    struct Mismatch: Error, Sendable, Equatable {
+    struct Mismatch: Sendable, Equatable {
         /// The expected observation.
         var expected: String
         /// The actual observation.

@@ -185,7 +185,7 @@ struct InputFileParser {
         }
         guard !value.isEmpty else { return true }
         do throws(SyntaxError) {
-            self.entry?.options[option] = try OptionRule.of(option).value(value)
+            self.entry?.options[option] = try QueueOption(option).rule.value(value)
         } catch {
             guard option.isSecret else { throw SyntaxError(error, of: String(value.prefix(64))) }
             throw SyntaxError("the value \(error.message)" + (error.remedy.map { "; write \($0)" } ?? ""))

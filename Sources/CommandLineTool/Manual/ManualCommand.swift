@@ -25,9 +25,14 @@ struct ManualCommand: ParsableCommand {
 
     @Flag(.printsSpellings) var spellings = false
 
+    @Flag(.printsOptions) var options = false
+
     func validate() throws {
-        guard !self.spellings || self.command == nil && self.directory == nil else {
-            throw ValidationError("--spellings prints a table, not pages; leave the rest out")
+        guard !self.spellings && !self.options || self.command == nil && self.directory == nil else {
+            throw ValidationError("--spellings and --options print a table, not pages; leave the rest out")
+        }
+        guard !self.spellings || !self.options else {
+            throw ValidationError("--spellings and --options cannot be used together; leave one out")
         }
         if let command = self.command, !MartletCommand.names.contains(command) {
             throw ValidationError("'\(DisplayText.clean(command))' is not a command; see martlet --help")
@@ -40,6 +45,7 @@ struct ManualCommand: ParsableCommand {
 
     func run() throws {
         if self.spellings { return print(SpellingsPage.text, terminator: "") }
+        if self.options { return print(try OptionsPage.text(), terminator: "") }
         guard let directory = self.directory else {
             print(try ManualPage.current(self.command), terminator: "")
             return

@@ -28,6 +28,10 @@ extension OptionSpec<Bool> {
         Self("spellings", .flag, "Print the table of the options of curl, wget and aria2 instead, as Markdown.")
     }
 
+    static var printsOptions: Self {
+        Self("options", .flag, "Print the tables of the options of transfers and of the queue instead, as Markdown.")
+    }
+
     static var noStart: Self { Self("no-start", .flag, "Do not start a daemon if none is running.") }
 }
 

@@ -121,39 +121,9 @@ extension AddCommand {
 
     private func sharedOptions() throws(SyntaxError) -> TransferOptions {
         var options = TransferOptions()
-        if let directory = self.files.directory {
-            guard !directory.isEmpty else { throw SyntaxError("--directory is empty; name a directory") }
-            options.set(.directory, PosixPath.absolute(directory))
-        }
-        guard !self.files.timestamping || self.files.ifExists == nil else {
-            throw SyntaxError("--timestamping and --if-exists cannot be used together; leave one out")
-        }
-        if let proxy = self.fetching.proxy {
-            do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw SyntaxError(error.message) }
-        }
-        options.set(.ifExists, self.files.timestamping ? .update : self.files.ifExists)
-        options.set(.ifRunning, self.files.ifRunning)
-        options.set(.queuePriority, self.queue.priority)
-        for field in self.fetching.header { options.set(.header, field) }
-        options.set(.cookie, self.fetching.cookie)
-        options.set(.referer, self.fetching.referer)
-        options.set(.userAgent, self.fetching.userAgent)
-        options.set(.proxy, self.fetching.proxy)
-        options.set(.connections, self.fetching.connections)
-        options[.maxConnectionPerServer] = options[.split]
-        if self.uploading.upload {
-            options[.maxUploadLimit] = self.fetching.limitRate.map { "\($0)" }
-        } else {
-            options.set(.limitRate, self.fetching.limitRate)
-        }
-        options.set(.retries, self.fetching.retries)
-        options.set(.retryWait, self.fetching.retryWait)
-        options.set(.connectTimeout, self.fetching.connectTimeout)
-        options.set(.stallTimeout, self.fetching.stallTimeout)
-        if self.fetching.denyPrivateAddresses { options.set(.denyPrivateAddresses, true) }
-        options.set(.minRate, self.fetching.minRate)
-        options.set(.maxTime, self.fetching.maxTime)
-        options.set(.outageTimeout, self.fetching.outageTimeout)
+        try self.files.store(in: &options)
+        self.queue.store(in: &options)
+        try self.fetching.store(in: &options, isUpload: self.uploading.upload)
         return options
     }
 

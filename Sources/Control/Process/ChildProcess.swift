@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Platform
+package import TransferCore
 
 /// A child process in a new process group, which inherits the user and standard error but no other descriptor.
 package struct ChildProcess: Sendable {
@@ -9,12 +10,6 @@ package struct ChildProcess: Sendable {
     private let input: Int32
     /// The read end of the pipe from its standard output, or `nil` if its output is discarded.
     let output: Int32?
-
-    /// The error of a program that could not be started.
-    package struct StartError: Error, Sendable, CustomStringConvertible {
-        /// The message.
-        package let description: String
-    }
 
     /// How a process ended.
     package enum End: Sendable, Hashable {
@@ -32,20 +27,20 @@ package struct ChildProcess: Sendable {
     ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it
     ///     is discarded.
     /// - Returns: The process; ``write(_:)`` must be called next.
-    /// - Throws: ``StartError`` that names the program.
+    /// - Throws: ``SyntaxError`` that names the program.
     package static func start(
         _ words: [String],
         environment: [String: String],
         capturesOutput: Bool = false
-    ) throws(StartError) -> ChildProcess {
+    ) throws(SyntaxError) -> ChildProcess {
         _ = Self.brokenPipesAreErrors
-        guard let program = words.first, !program.isEmpty else { throw StartError(description: "no command given") }
+        guard let program = words.first, !program.isEmpty else { throw SyntaxError("no command given") }
         let input = try Self.pipe(for: program)
         defer { _ = close(input.read) }
         var output: (read: Int32, write: Int32)?
         defer { if let output { _ = close(output.write) } }
         if capturesOutput {
-            do throws(StartError) {
+            do throws(SyntaxError) {
                 output = try Self.pipe(for: program)
             } catch {
                 _ = close(input.write)
@@ -57,15 +52,15 @@ package struct ChildProcess: Sendable {
         guard number == 0 else {
             _ = close(input.write)
             if let output { _ = close(output.read) }
-            throw StartError(description: "'\(program)' could not be started: \(Self.text(number))")
+            throw SyntaxError("'\(program)' could not be started: \(Self.text(number))")
         }
         return ChildProcess(id: id, input: input.write, output: output?.read)
     }
 
-    private static func pipe(for program: String) throws(StartError) -> (read: Int32, write: Int32) {
+    private static func pipe(for program: String) throws(SyntaxError) -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Self.systemPipe(&ends) == 0 else {
-            throw StartError(description: "cannot create a pipe for '\(program)': \(Self.text(errno))")
+            throw SyntaxError("cannot create a pipe for '\(program)': \(Self.text(errno))")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])

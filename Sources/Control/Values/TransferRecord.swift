@@ -108,7 +108,7 @@ public struct TransferRecord: Sendable, Hashable {
     }
 
     /// The failure of a transfer.
-    public struct Failure: Sendable, Hashable {
+    public struct Failure: Error, Sendable, Hashable {
         /// aria2's exit status; also that of `martlet get`.
         public var code: Int
         /// The engine's name for the kind of failure, such as `connection-refused`; `nil` if stored by an older

@@ -8,7 +8,7 @@ extension DaemonCore {
     /// Sets the machine's limit of kept ended transfers from the global options; 1000 by default.
     func setHistory() {
         let limit =
-            (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult, 0...1_000_000_000)) ?? nil ?? 1000
+            (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult)) ?? nil ?? 1000
         self.machine.setHistory(limit: limit, forgetsFailed: false)
     }
 

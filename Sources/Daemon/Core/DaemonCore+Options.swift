@@ -176,7 +176,7 @@ extension DaemonCore {
         let settings = try LaneSettings(shared: self.configuration.shared, options: options)
         _ = try self.directory(options)
         _ = try RequestPlan.priority(options)
-        _ = try OptionReader(options: options).count(.maxDownloadResult, 0...1_000_000_000)
+        _ = try OptionReader(options: options).count(.maxDownloadResult)
         try self.checkOptions(
             StoredTransfer(
                 id: .random(),

@@ -126,10 +126,10 @@ extension DaemonCore {
         for id in ids {
             guard let id = GID(rawValue: id), let claimed = lane.claimed.removeValue(forKey: id) else { continue }
             let plan = self.added.take(id)?.plan
-            do throws(StagingFailure) {
+            do throws(TransferRecord.Failure) {
                 try lane.stage(claimed, plan)
             } catch {
-                self.ended(lane, claimed.transfer, failure: error.failure)
+                self.ended(lane, claimed.transfer, failure: error)
             }
         }
         lane.claimed = [:]

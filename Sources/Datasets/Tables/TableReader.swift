@@ -61,13 +61,11 @@ package struct TableReader: ~Copyable {
                 throw SyntaxError("it is empty; check the program that should write it")
             }
             if let foreign = ForeignFormat(beginning: chunk) { throw SyntaxError(foreign.advice) }
-            if GzipDecoder.isGzip(chunk) {
-                do throws(GzipError) { self.decoder = try GzipDecoder() } catch { throw SyntaxError(error.message) }
-            }
+            if GzipDecoder.isGzip(chunk) { self.decoder = try GzipDecoder() }
         }
         guard !chunk.isEmpty else {
             self.hasEnded = true
-            do throws(GzipError) { try self.decoder?.finish() } catch { throw SyntaxError(error.message) }
+            try self.decoder?.finish()
             return try self.parser.finish()
         }
         guard self.decoder != nil else { return try self.parser.take(chunk[...]) }
@@ -75,14 +73,14 @@ package struct TableReader: ~Copyable {
         var parser = self.parser
         defer { self.parser = parser }
         var failure: SyntaxError?
-        do throws(GzipError) {
+        do throws(SyntaxError) {
             try self.decoder?
                 .decode(chunk) { bytes in
                     do throws(SyntaxError) { items += try parser.take(bytes) } catch { failure = error }
                     return failure == nil
                 }
         } catch {
-            failure = SyntaxError(error.message)
+            failure = error
         }
         if let failure, items.isEmpty { throw failure }
         self.failure = failure

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
+internal import Platform
 package import NIOPosix
 package import NIOSSL
 package import TransferCore
@@ -123,7 +124,9 @@ package final class HTTPListener: Sendable {
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            if isLocal { try PeerUser.check(channel) }
+            guard !isLocal || PeerUser.isPermitted(channel) else {
+                throw IOError(errnoCode: EACCES, reason: "the peer belongs to another user")
+            }
             guard let standing = core.opened(channel) else {
                 try pipeline.addHandler(ConnectionRefusal())
                 return

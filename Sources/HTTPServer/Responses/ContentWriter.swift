@@ -3,9 +3,6 @@ internal import NIOCore
 
 /// Writes the content of a response from a task.
 package struct ContentWriter: Sendable {
-    /// The connection was closed.
-    package struct Closed: Error {}
-
     /// Content of unknown length that a task writes.
     package final class Body: Sendable {
         /// Bytes that are written at every interval.
@@ -39,11 +36,11 @@ package struct ContentWriter: Sendable {
 
     /// Writes bytes, and waits until the connection can take more.
     ///
-    /// - Throws: ``Closed`` if the connection was closed.
-    package func write(_ bytes: [UInt8]) async throws(Closed) {
+    /// - Throws: `CancellationError` if the connection was closed.
+    package func write(_ bytes: [UInt8]) async throws(CancellationError) {
         let result = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             self.pump.eventLoop.execute { self.pump.value.write(bytes, continuation) }
         }
-        guard result else { throw Closed() }
+        guard result else { throw CancellationError() }
     }
 }

@@ -28,7 +28,7 @@ final class ContentDecoder: Sendable {
         try self.state.withLock { state in
             var plain = Data()
             state.isEmpty = state.isEmpty && data.isEmpty
-            do throws(GzipError) {
+            do throws(SyntaxError) {
                 try state.decoder.decode(Array(data)) { bytes in
                     plain.append(contentsOf: bytes)
                     return true
@@ -47,7 +47,7 @@ final class ContentDecoder: Sendable {
         try self.state.withLock { state in
             // The response to HEAD has no body.
             guard !state.isEmpty else { return }
-            do throws(GzipError) {
+            do throws(SyntaxError) {
                 try state.decoder.finish()
             } catch {
                 throw URLError.about(.cannotDecodeContentData, nil, error.message)

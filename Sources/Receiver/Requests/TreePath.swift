@@ -9,31 +9,6 @@ struct TreePath: Sendable, Hashable {
     var names: [String]
     var endsWithSlash: Bool
 
-    /// The reason why a path is refused.
-    enum Refusal: Error, Hashable, Sendable {
-        /// A `%` without two hexadecimal digits after it.
-        case badEncoding
-        /// A NUL or an encoded slash.
-        case forbiddenByte
-        /// `.` or `..`, written out or encoded.
-        case dotSegment
-        /// Bytes that are not UTF-8.
-        case notText
-        /// A name of more than 255 bytes, or more than 64 names.
-        case tooLong
-
-        /// A message for a person.
-        var message: String {
-            switch self {
-            case .badEncoding: "the path holds a '%' that no two hexadecimal digits follow"
-            case .forbiddenByte: "the path holds a NUL or an encoded slash"
-            case .dotSegment: "the path holds a '.' or '..' segment"
-            case .notText: "the path is not UTF-8"
-            case .tooLong: "the path is too long"
-            }
-        }
-    }
-
     /// The path of the served directory itself.
     static let root = TreePath(names: [], endsWithSlash: true)
 
@@ -44,14 +19,14 @@ struct TreePath: Sendable, Hashable {
 
     /// Splits and decodes a path that starts with `/`; empty segments are ignored.
     ///
-    /// - Throws: ``Refusal``.
-    init(parsing path: Substring) throws(Refusal) {
+    /// - Throws: ``SyntaxError`` with a message for a person.
+    init(parsing path: Substring) throws(SyntaxError) {
         var path = path
         self.endsWithSlash = path.utf8.last == 0x2F
-        self.names = try path.withUTF8 { bytes in Result { () throws(Refusal) in try Self.names(in: bytes) } }.get()
+        self.names = try path.withUTF8 { bytes in Result { () throws(SyntaxError) in try Self.names(in: bytes) } }.get()
     }
 
-    private static func names(in path: UnsafeBufferPointer<UInt8>) throws(Refusal) -> [String] {
+    private static func names(in path: UnsafeBufferPointer<UInt8>) throws(SyntaxError) -> [String] {
         var names: [String] = []
         var start = 0
         while start < path.count {
@@ -60,8 +35,8 @@ struct TreePath: Sendable, Hashable {
             while end < path.count, path[end] != 0x2F { end += 1 }
             if end > start {
                 let name = try self.decode(path.part(start..<end))
-                guard name != ".", name != ".." else { throw .dotSegment }
-                guard name.utf8.count <= 255, names.count < 64 else { throw .tooLong }
+                guard name != ".", name != ".." else { throw SyntaxError("the path holds a '.' or '..' segment") }
+                guard name.utf8.count <= 255, names.count < 64 else { throw SyntaxError("the path is too long") }
                 names.append(name)
             }
             start = end + 1
@@ -70,7 +45,7 @@ struct TreePath: Sendable, Hashable {
     }
 
     /// Decodes a segment of a text.
-    private static func decode(_ segment: UnsafeBufferPointer<UInt8>) throws(Refusal) -> String {
+    private static func decode(_ segment: UnsafeBufferPointer<UInt8>) throws(SyntaxError) -> String {
         if segment.allSatisfy({ $0 != 0x25 && $0 != 0 }) { return String(decoding: segment, as: UTF8.self) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(segment.count)
@@ -82,11 +57,13 @@ struct TreePath: Sendable, Hashable {
             }
             guard let high = rest.popFirst().flatMap(PercentEncoding.value),
                 let low = rest.popFirst().flatMap(PercentEncoding.value)
-            else { throw .badEncoding }
+            else { throw SyntaxError("the path holds a '%' that no two hexadecimal digits follow") }
             bytes.append(high << 4 | low)
         }
-        guard !bytes.contains(0), !bytes.contains(0x2F) else { throw .forbiddenByte }
-        guard let name = String(validating: bytes, as: UTF8.self) else { throw .notText }
+        guard !bytes.contains(0), !bytes.contains(0x2F) else {
+            throw SyntaxError("the path holds a NUL or an encoded slash")
+        }
+        guard let name = String(validating: bytes, as: UTF8.self) else { throw SyntaxError("the path is not UTF-8") }
         return name
     }
 

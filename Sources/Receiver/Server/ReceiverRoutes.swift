@@ -20,7 +20,7 @@ struct ReceiverRoutes: Sendable {
 
     private func permitted(_ request: inout Request, _ core: ReceiverCore) -> any RequestHandler {
         let path: TreePath
-        do throws(TreePath.Refusal) {
+        do throws(SyntaxError) {
             path = request.target.path == "*" ? .root : try TreePath(parsing: request.target.path)
         } catch {
             return ImmediateHandler(.message(400, error.message))

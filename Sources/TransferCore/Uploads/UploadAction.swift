@@ -74,7 +74,7 @@ package struct UploadResource: Hashable, Sendable {
 }
 
 /// The reason why an upload cannot continue.
-package struct UploadFault: Error, Hashable, Sendable {
+package struct UploadFault: Hashable, Sendable {
     /// The kind of error.
     package enum Code: Hashable, Sendable {
         /// The content is larger than the server accepts.

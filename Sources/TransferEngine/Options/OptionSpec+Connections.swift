@@ -3,6 +3,12 @@ package import TransferCore
 
 // Connections, their number and their rate.
 
+extension OptionEntry {
+    static let connections = [
+        Self(OptionSpec.connections), Self(OptionSpec.minSplitSize), Self(OptionSpec.limitRate),
+    ]
+}
+
 extension OptionSpec<Int> {
     /// The number of concurrent files.
     package static var jobs: Self {

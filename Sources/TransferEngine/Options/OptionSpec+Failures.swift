@@ -3,6 +3,14 @@ internal import TransferCore
 
 // Retries and timeouts.
 
+extension OptionEntry {
+    static let failures = [
+        Self(OptionSpec.retries), Self(OptionSpec.retryWait), Self(OptionSpec.connectTimeout),
+        Self(OptionSpec.stallTimeout), Self(OptionSpec.outageTimeout), Self(OptionSpec.maxTime),
+        Self(OptionSpec.minRate),
+    ]
+}
+
 extension OptionSpec<Int> {
     package static var retries: Self {
         Self(

@@ -3,6 +3,13 @@ package import TransferCore
 
 // Sources and destinations of files.
 
+extension OptionEntry {
+    static let files = [
+        Self(OptionSpec.output), Self(OptionSpec.directory), Self(OptionSpec.ifExists), Self(OptionSpec.ifRunning),
+        Self(OptionSpec.checksum), Self(OptionSpec.dryRun),
+    ]
+}
+
 extension OptionSpec<String> {
     /// A list of URLs.
     package static var inputFile: Self {

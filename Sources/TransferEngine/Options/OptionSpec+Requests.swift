@@ -3,6 +3,13 @@ package import TransferCore
 
 // Header fields, proxies, trust and addresses.
 
+extension OptionEntry {
+    static let requests = [
+        Self(OptionSpec.header), Self(OptionSpec.referer), Self(OptionSpec.userAgent), Self(OptionSpec.cookie),
+        Self(OptionSpec.proxy), Self(OptionSpec.denyPrivateAddresses),
+    ]
+}
+
 extension OptionSpec<HeaderLine> {
     /// A header field.
     package static var header: OptionSpec<HeaderLine> {

@@ -2,6 +2,7 @@
 import Control
 import Platform
 import Testing
+import TransferCore
 import TransferTesting
 
 /// Other programs: what they inherit, and how much of their time and output is taken.
@@ -16,10 +17,10 @@ struct ChildProcessTests {
     @Test("A missing program is an error, and the next ones run")
     func missing() throws {
         for captures in [false, true] {
-            #expect(throws: ChildProcess.StartError.self) {
+            #expect(throws: SyntaxError.self) {
                 try ChildProcess.start(["/nonexistent/program"], environment: [:], capturesOutput: captures)
             }
-            #expect(throws: ChildProcess.StartError.self) {
+            #expect(throws: SyntaxError.self) {
                 try ChildProcess.start([], environment: [:], capturesOutput: captures)
             }
         }

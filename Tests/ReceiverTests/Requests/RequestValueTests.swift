@@ -20,14 +20,17 @@ struct RequestValueTests {
     @Test(
         "a path with a way out, a hidden separator or a malformed escape is refused",
         arguments: [
-            ("/..", TreePath.Refusal.dotSegment), ("/a/../b", .dotSegment), ("/%2e%2e/x", .dotSegment),
-            ("/.%2E", .dotSegment), ("/.", .dotSegment), ("/a%2fb", .forbiddenByte), ("/a%2F..%2Fb", .forbiddenByte),
-            ("/a%00", .forbiddenByte), ("/a%", .badEncoding), ("/a%zz", .badEncoding), ("/%ff", .notText),
-            ("/" + String(repeating: "a", count: 256), .tooLong), (String(repeating: "/a", count: 65), .tooLong),
+            ("/..", "'..' segment"), ("/a/../b", "'..' segment"), ("/%2e%2e/x", "'..' segment"),
+            ("/.%2E", "'..' segment"), ("/.", "'.' or"), ("/a%2fb", "encoded slash"),
+            ("/a%2F..%2Fb", "encoded slash"), ("/a%00", "NUL"), ("/a%", "'%'"), ("/a%zz", "'%'"),
+            ("/%ff", "UTF-8"), ("/" + String(repeating: "a", count: 256), "too long"),
+            (String(repeating: "/a", count: 65), "too long"),
         ]
     )
-    func badPath(text: String, refusal: TreePath.Refusal) {
-        #expect(throws: refusal) { try TreePath(parsing: text[...]) }
+    func badPath(text: String, reason: String) {
+        #expect { try TreePath(parsing: text[...]) } throws: {
+            ($0 as? SyntaxError)?.message.contains(reason) == true
+        }
     }
 
     @Test("a path in a URL is parsed to the same path")

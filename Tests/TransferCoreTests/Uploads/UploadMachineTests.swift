@@ -202,7 +202,7 @@ struct UploadMachineTests {
         #expect(bench.body([1, 2]) == "deliver")
         #expect(bench.words(bench.machine.responseEnded(1)) == ["check"])
         #expect(bench.check() == ["release host", "finished"])
-        guard case .finished(let completion) = bench.endings.first else { throw UploadFault(.busy, "not finished") }
+        guard case .finished(let completion) = bench.endings.first else { throw SyntaxError("not finished") }
         #expect(completion.status == 201 && completion.received == 2 && completion.sent == Bench.length)
         #expect(completion.length == Bench.length && bench.machine.hasAdvanced)
         #expect(completion.link == "http://host/link")
@@ -841,7 +841,7 @@ struct UploadMachineTests {
         #expect(bench.respond(204, fields) == ["POST /f 0..<0"])
         #expect(bench.respond(201, ["Location": "/r/1"]) == ["digest sha256 \(self.whole)"])
         guard case .send(let request) = bench.machine.digestComputed(.success([1, 2])).first else {
-            throw UploadFault(.busy, "nothing sent")
+            throw SyntaxError("nothing sent")
         }
         #expect(request.checksum == "sha256 AQI=")
         var unread = try self.patching()
@@ -925,7 +925,7 @@ struct UploadMachineTests {
         #expect(bench.tick(1) == ["progress 0"] && bench.tick(2) == [])
         bench.send(100)
         guard case .reportProgress(let progress) = bench.machine.ticked(3, reports: true, content: .unchanged).first
-        else { throw UploadFault(.busy, "no progress") }
+        else { throw SyntaxError("no progress") }
         #expect(progress.bytes == 100 && progress.sent == 150 && progress.total == Bench.length)
         #expect(progress.acknowledged == nil)
         bench.send(1)

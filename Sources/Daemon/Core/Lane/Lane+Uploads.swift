@@ -9,7 +9,7 @@ extension Lane {
     /// Sets an upload's journal, notes, policy and response receiver, so that it resumes from its recorded state.
     ///
     /// - Throws: `cannotResume` if its request was started, and must not be repeated.
-    func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
+    func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(TransferRecord.Failure) {
         let notes = self.parts.notes
         if let upload = plan.upload { try self.check(upload.method, upload.options, id) }
         plan.upload?.journal = notes.journal(of: id)
@@ -23,16 +23,16 @@ extension Lane {
     /// Notes a download's request before it is sent, if it must not be repeated.
     ///
     /// - Throws: `cannotResume` if it was started.
-    func prepareUnrepeatable(_ request: inout DownloadRequest, _ id: GID) throws(StagingFailure) {
+    func prepareUnrepeatable(_ request: inout DownloadRequest, _ id: GID) throws(TransferRecord.Failure) {
         let notes = self.parts.notes
         try self.check(request.method, request.options, id)
         request.noteUnrepeatable = { () throws(StorageError) in try notes.begun(id) }
         request.withdrawNote = { notes.clear(id) }
     }
 
-    private func check(_ method: String, _ options: DownloadOptions, _ id: GID) throws(StagingFailure) {
+    private func check(_ method: String, _ options: DownloadOptions, _ id: GID) throws(TransferRecord.Failure) {
         guard !RequestMethod.isIdempotent(method), !options.mayBeRepeated, self.parts.notes.isLost(id) else { return }
-        throw StagingFailure(
+        throw TransferRecord.Failure(
             .cannotResume,
             "the \(method) was interrupted by the end of the daemon or by a pause: the server may have received it",
             remedy: "check whether the server has received it; if not, retry the transfer"

@@ -161,13 +161,13 @@ final class Lane {
     ///   - claimed: The transfer.
     ///   - known: Its plan, if it was made before with these settings.
     /// - Throws: The reason why it cannot be staged.
-    func stage(_ claimed: Claimed, _ known: RequestPlan?) throws(StagingFailure) {
+    func stage(_ claimed: Claimed, _ known: RequestPlan?) throws(TransferRecord.Failure) {
         let transfer = claimed.transfer
         var plan: RequestPlan
         do throws(ControlError) {
             if let known { plan = known } else { plan = try self.plan(transfer) }
         } catch {
-            throw StagingFailure(.badOption, error.message, remedy: error.remedy)
+            throw TransferRecord.Failure(.badOption, error.message, remedy: error.remedy)
         }
         var options = plan.request.options
         options.priority = Self.priority(transfer.priority, base: options.priority)
@@ -202,9 +202,9 @@ final class Lane {
             self.live[transfer.id] = Live(claimed, on: slot, number: number, policy: policy)
         } catch {
             switch error.code {
-            case .nameTaken: throw StagingFailure(.fileExists, error.message)
-            case .badName: throw StagingFailure(.badOption, error.message)
-            case .closed: throw StagingFailure(.unknown, error.message)
+            case .nameTaken: throw TransferRecord.Failure(.fileExists, error.message)
+            case .badName: throw TransferRecord.Failure(.badOption, error.message)
+            case .closed: throw TransferRecord.Failure(.unknown, error.message)
             }
         }
     }
@@ -292,7 +292,7 @@ final class Lane {
 
     // MARK: Engines
 
-    func policy(_ slot: Slot, _ plan: RequestPlan) throws(StagingFailure) -> SessionPolicy {
+    func policy(_ slot: Slot, _ plan: RequestPlan) throws(TransferRecord.Failure) -> SessionPolicy {
         let wanted = PolicyKey(
             origins: plan.credential == nil ? [] : plan.request.sources.map(\.origin),
             credential: plan.credential,
@@ -308,7 +308,7 @@ final class Lane {
             do throws(TransferError) {
                 try cookies.load(from: path)
             } catch {
-                throw StagingFailure(.cannotOpen, error.message)
+                throw TransferRecord.Failure(.cannotOpen, error.message)
             }
             session.cookies = cookies
         }
@@ -320,7 +320,7 @@ final class Lane {
     }
 
     /// Returns the engine of a key, which is started if there is none.
-    func slot(_ key: EngineKey) throws(StagingFailure) -> Slot {
+    func slot(_ key: EngineKey) throws(TransferRecord.Failure) -> Slot {
         if let slot = self.slots[key] { return slot }
         var transport = self.settings.transport
         transport.laneCount = 2
@@ -329,7 +329,7 @@ final class Lane {
         do {
             engine = try self.parts.resources.makeEngine(self.settings.engine, transport)
         } catch {
-            throw StagingFailure(.badOption, "the connections cannot be configured: \(error)")
+            throw TransferRecord.Failure(.badOption, "the connections cannot be configured: \(error)")
         }
         engine.setConnectionLimits(ofHosts: self.hostLimits)
         let observation = engine.observe(.all) { [outbox = self.outbox, session = self.session] event in

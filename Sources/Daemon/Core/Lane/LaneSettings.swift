@@ -50,7 +50,7 @@ struct LaneSettings: Sendable {
     init(shared session: SessionConfiguration, options: TransferOptions) throws(ControlError) {
         self.init(session: session)
         let reader = OptionReader(options: options)
-        self.engine.concurrentTransfers = try reader.count(.maxConcurrentDownloads, 1...100_000) ?? 5
+        self.engine.concurrentTransfers = try reader.count(.maxConcurrentDownloads) ?? 5
         self.engine.rateLimit = try reader.limit(.maxOverallDownloadLimit)
         self.downloads.retries = 4
         self.defaults = options

@@ -19,22 +19,25 @@ struct OptionReader {
         }
     }
 
-    func count(_ name: OptionName, _ range: ClosedRange<Int>) throws(ControlError) -> Int? {
+    /// Returns the value of an option in the form that its rule writes; `nil` if it is missing or empty.
+    private func text(_ name: OptionName) throws(ControlError) -> String? {
         guard let text = self.options[name], !text.isEmpty else { return nil }
-        guard let value = Int(text), range.contains(value) else {
-            throw self.wrong(name, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        do throws(SyntaxError) {
+            return try QueueOption(name).rule.value(text)
+        } catch {
+            throw self.wrong(name, error.remedy ?? "another")
         }
-        return value
+    }
+
+    func count(_ name: OptionName) throws(ControlError) -> Int? { try self.text(name).flatMap { Int($0) } }
+
+    /// Returns one of some named values.
+    func choice<Value: RawRepresentable<String>>(_ name: OptionName) throws(ControlError) -> Value? {
+        try self.text(name).flatMap { Value(rawValue: $0) }
     }
 
     /// Returns a number of bytes, such as `1M`.
-    func bytes(_ name: OptionName) throws(ControlError) -> Int64? {
-        guard let text = self.options[name], !text.isEmpty else { return nil }
-        guard let value = ByteCount.parse(text), value >= 0 else {
-            throw self.wrong(name, "a number of bytes, such as 500K or 1M")
-        }
-        return value
-    }
+    func bytes(_ name: OptionName) throws(ControlError) -> Int64? { try self.text(name).flatMap { Int64($0) } }
 
     /// Returns a number of bytes; zero means no limit.
     func limit(_ name: OptionName) throws(ControlError) -> Int64? {
@@ -48,11 +51,7 @@ struct OptionReader {
 
     /// Returns a duration given in seconds, up to a century.
     func seconds(_ name: OptionName) throws(ControlError) -> Duration? {
-        guard let text = self.options[name], !text.isEmpty else { return nil }
-        guard let value = Double(text), value >= 0, value <= 3_155_760_000 else {
-            throw self.wrong(name, "a number of seconds")
-        }
-        return .seconds(value)
+        try self.text(name).flatMap { Double($0) }.map { .seconds($0) }
     }
 
     /// Returns header fields, each given as `Name: value`.

@@ -23,9 +23,7 @@ struct RequestPlan {
 
 extension RequestPlan {
     /// The options that take effect while a transfer runs, or change nothing about its request.
-    static let liveOptions: Set<OptionName> = [
-        .maxDownloadLimit, .maxUploadLimit, .priority, .description, .userInfo, .lowestSpeedLimit,
-    ]
+    static let liveOptions = QueueOption.names(.running)
 
     /// Parses the options of a transfer.
     ///
@@ -51,10 +49,7 @@ extension RequestPlan {
         own.durable = true
         own.keepBad = false
         own.ifExists = try Self.rule(reader)
-        if let text = options[.ifRunning], !text.isEmpty {
-            own.ifRunning = IfRunningRule(rawValue: text)
-            if own.ifRunning == nil { throw reader.wrong(.ifRunning, "wait, fail or rename") }
-        }
+        own.ifRunning = try reader.choice(.ifRunning) ?? own.ifRunning
         try Self.readLimits(reader, &own)
         own.addresses = try Self.addresses(reader, base.addresses, hasProxy: proxy != nil)
         var request = DownloadRequest(try Self.sources(urls), options: own)
@@ -83,7 +78,7 @@ extension RequestPlan {
 
     /// Returns the priority in the options; 0 by default.
     static func priority(_ options: TransferOptions) throws(ControlError) -> Int {
-        try OptionReader(options: options).count(.priority, -1_000_000...1_000_000) ?? 0
+        try OptionReader(options: options).count(.priority) ?? 0
     }
 
     private static func sources(_ urls: [String]) throws(ControlError) -> [HTTPURL] {
@@ -122,10 +117,7 @@ extension RequestPlan {
         _ base: AddressRule?,
         hasProxy: Bool
     ) throws(ControlError) -> AddressRule? {
-        guard let text = reader.options[.deniedAddresses], !text.isEmpty else { return nil }
-        guard let refused = AddressRule.Refused(rawValue: text) else {
-            throw reader.wrong(.deniedAddresses, "none, metadata or private")
-        }
+        guard let refused: AddressRule.Refused = try reader.choice(.deniedAddresses) else { return nil }
         var rule = base ?? AddressRule()
         rule.refused = refused
         rule.judgesProxies = hasProxy
@@ -147,12 +139,7 @@ extension RequestPlan {
     static func rule(_ reader: OptionReader) throws(ControlError) -> DownloadOptions.IfExists {
         let overwrites = try reader.flag(.allowOverwrite) ?? false
         let renames = try reader.flag(.autoFileRenaming) ?? true
-        if let text = reader.options[.ifExists], !text.isEmpty {
-            guard let rule = DownloadOptions.IfExists(rawValue: text) else {
-                throw reader.wrong(.ifExists, "auto, update, skip, resume, rename, overwrite or fail")
-            }
-            return rule
-        }
+        if let rule: DownloadOptions.IfExists = try reader.choice(.ifExists) { return rule }
         if overwrites { return .overwrite }
         return renames ? .auto : .fail
     }
@@ -202,14 +189,14 @@ extension RequestPlan {
     }
 
     static func readLimits(_ reader: OptionReader, _ own: inout DownloadOptions) throws(ControlError) {
-        let split = try reader.count(.split, 1...256)
-        let perServer = try reader.count(.maxConnectionPerServer, 1...256)
+        let split = try reader.count(.split)
+        let perServer = try reader.count(.maxConnectionPerServer)
         if split != nil || perServer != nil {
             own.connections = .fixed(min(split ?? 16, perServer ?? 16, 64))
         }
         if let bytes = try reader.bytes(.minSplitSize) { own.minimumSplit = max(65_536, bytes) }
         if let rate = try reader.bytes(.maxDownloadLimit) { own.rateLimit = rate > 0 ? rate : nil }
-        if let tries = try reader.count(.maxTries, 0...1_000_000) {
+        if let tries = try reader.count(.maxTries) {
             own.retries = tries == 0 ? 1_000_000 : tries - 1
             // A client that limits tries also counts those that fail in an outage.
             own.retriesIncludeOutages = tries > 0

@@ -27,14 +27,14 @@ extension TransferOptions {
         try Aria2OptionTable.check(json)
         let given = TransferOptions(json: json)
         for name in given.names {
-            let rule = OptionRule.of(name)
+            let option = QueueOption(name)
             var values: [String] = []
             for text in given[all: name] {
                 // aria2.getOption returns header fields as lines, and web clients send them back.
                 let parts = name.hasSeveral ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
-                for part in parts where !part.isEmpty || name.mayBeEmpty {
+                for part in parts where !part.isEmpty || option.mayBeEmpty {
                     do throws(SyntaxError) {
-                        values.append(try rule.value(part))
+                        values.append(try option.rule.value(part))
                     } catch {
                         throw Self.error(name, part, error)
                     }
@@ -52,18 +52,5 @@ extension TransferOptions {
                 + "\(shown) \(problem.message): expected \(problem.remedy ?? "another")",
             remedy: problem.remedy.map { "give \($0)" } ?? ""
         )
-    }
-}
-
-extension OptionName {
-    /// Whether an empty value is meaningful: it removes a default.
-    fileprivate var mayBeEmpty: Bool {
-        switch self {
-        case .referer, .userAgent, .allProxy, .httpProxy, .httpsProxy, .noProxy, .httpUser, .httpPassword: true
-        case .allProxyUser, .allProxyPassword, .httpProxyUser, .httpProxyPassword: true
-        case .httpsProxyUser, .httpsProxyPassword, .saveSession: true
-        case .description, .userInfo: true
-        default: false
-        }
     }
 }

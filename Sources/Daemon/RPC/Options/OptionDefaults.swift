@@ -5,27 +5,22 @@ internal import TransferCore
 /// The default values of options, for methods that return all options.
 enum OptionDefaults {
     /// The defaults of options of a transfer.
-    static let transfer: [(OptionName, String)] = [
-        (.allowOverwrite, "false"), (.autoFileRenaming, "true"), (.conditionalGet, "false"), (.connectTimeout, "60"),
-        (.dryRun, "false"), (.httpNoCache, "false"),
-        (.continue, "true"), (.lowestSpeedLimit, "0"), (.maxConnectionPerServer, "4"), (.maxDownloadLimit, "0"),
-        (.maxTries, "5"), (.maxUploadLimit, "0"), (.minSplitSize, "1048576"), (.outageTimeout, "86400"),
-        (.retryWait, "0"),
-        (.split, "4"), (.timeout, "60"),
-        (.userAgent, "martlet/\(MartletVersion.text)"),
-    ]
+    private static let transfer = Self.defaults { $0 != .queue }
 
-    /// The defaults of options of the queue only.
-    static let queue: [(OptionName, String)] = [
-        (.maxConcurrentDownloads, "5"), (.maxDownloadResult, "1000"), (.maxOverallDownloadLimit, "0"),
-        (.saveSessionInterval, "0"), (.notify, "none"),
-    ]
+    /// The defaults of all options, also those of the queue.
+    private static let all = Self.defaults { _ in true }
 
     /// The options that apply to the queue and not to one transfer.
-    static let queueNames: Set<OptionName> = [
-        .maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit, .saveSession, .saveSessionInterval,
-        .notify,
-    ]
+    static let queueNames = QueueOption.names(.queue)
+
+    private static func defaults(_ isIncluded: (QueueOption.Scope) -> Bool) -> TransferOptions {
+        var options = TransferOptions()
+        for name in OptionName.allCases {
+            let option = QueueOption(name)
+            if isIncluded(option.scope) { options[name] = option.standard }
+        }
+        return options
+    }
 
     /// Returns all of aria2's options of a transfer, in aria2's form.
     static func aria2(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
@@ -47,8 +42,7 @@ enum OptionDefaults {
 
     /// Merges a transfer's options over the global ones and the defaults; in aria2's form, header fields are lines.
     static func json(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
-        var all = TransferOptions(Dictionary(uniqueKeysWithValues: self.transfer.map { ($0.0.rawValue, [$0.1]) }))
-        all = all.merging(global).merging(options)
+        var all = self.transfer.merging(global).merging(options)
         for name in self.queueNames { all[name] = nil }
         // A client that sends them back would request the same identifier again.
         all[.gid] = nil
@@ -59,8 +53,7 @@ enum OptionDefaults {
 
     /// Merges the global options over the defaults.
     static func json(global: TransferOptions, directory: String) -> JSON {
-        let defaults = (self.transfer + self.queue).map { ($0.0.rawValue, [$0.1]) }
-        var all = TransferOptions(Dictionary(uniqueKeysWithValues: defaults)).merging(global)
+        var all = self.all.merging(global)
         all[.dir] = directory
         return self.texts(all)
     }

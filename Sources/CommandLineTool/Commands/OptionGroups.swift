@@ -1,9 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
 import HTTPTransport
 import TransferCore
 import TransferEngine
 
-/// Applies the options to a plan.
+// The groups of options of `martlet get` and `put`, each with what its options set in a plan.
+
+/// Options for the sources and destinations of files.
+struct FileOptions: ParsableArguments {
+    @Option(.inputFile) var inputFile: String?
+    @Option(.output) var output: String?
+    @Option(.directory) var directory: String = "."
+    @Option(.ifExists) var ifExists: IfExistsRule?
+    @Option(.ifRunning) var ifRunning: IfRunningRule?
+    @Option(.checksum) var checksum: [ExpectedDigest] = []
+    @Option(.digest) var digest: DigestAlgorithm?
+    @Flag(.deleteBad) var deleteBad = false
+    @Flag(.durable) var durable = false
+    @Flag(.dryRun) var dryRun = false
+}
+
+extension FileOptions {
+    /// Sets the options for existing files and digests.
+    func apply(to options: inout DownloadOptions) {
+        OptionSpec.ifExists.apply(self.ifExists, to: &options)
+        OptionSpec.ifRunning.apply(self.ifRunning, to: &options)
+        OptionSpec.durable.apply(self.durable, to: &options)
+        OptionSpec.deleteBad.apply(self.deleteBad, to: &options)
+        OptionSpec.digest.apply(self.digest, to: &options)
+    }
+}
+
+/// Options for the number of connections and their rate.
+struct ConnectionOptions: ParsableArguments {
+    @Option(.jobs) var jobs: Int = 5
+    @Option(.connections) var connections: Int?
+    @Option(.perHost) var perHost: Int?
+    @Option(.minSplitSize) var minSplitSize: Int64?
+    @Option(.mirror) var mirror: [String] = []
+    @Option(.refreshCommand) var refreshCommand: String?
+    @Option(.priority) var priority: Priority?
+    @Option(.limitRate) var limitRate: Int64 = 0
+}
+
+extension ConnectionOptions {
+    /// Sets the options for connections and rates.
+    func apply(to plan: inout GetPlan) {
+        plan.jobs = self.jobs
+        plan.limitsHosts = self.perHost != nil
+        plan.perHost = self.perHost ?? max(self.jobs, self.connections ?? 4)
+        plan.rateLimit = self.limitRate > 0 ? self.limitRate : nil
+        OptionSpec.connections.apply(self.connections, to: &plan.options)
+        OptionSpec.minSplitSize.apply(self.minSplitSize, to: &plan.options)
+        OptionSpec.priority.apply(self.priority, to: &plan.options)
+    }
+}
+
+/// Options for request header fields, proxies and trust.
+struct RequestOptions: ParsableArguments, AccessOptions, AddressOptions {
+    @Option(.header) var header: [HeaderLine] = []
+    @Option(.referer) var referer: String?
+    @Option(.userAgent) var userAgent: String?
+    @Option(.cookie) var cookie: String?
+    @Option(.proxy) var proxy: String?
+    @Option(.noProxy) var noProxy: String?
+    @Option(.cacert) var cacert: String?
+    @Option(.pin) var pin: [String] = []
+    @Flag(.insecure) var insecure = false
+    @Flag(.allowDowngrade) var allowDowngrade = false
+    @Option(.maxRedirects) var maxRedirects: Int?
+    @Flag(.ipv4) var ipv4 = false
+    @Flag(.ipv6) var ipv6 = false
+    @Flag(.denyPrivateAddresses) var denyPrivateAddresses = false
+    @Option(.allowAddresses) var allowAddresses: [String] = []
+    @Option(.user) var user: String?
+    @Flag(.netrc) var netrc = false
+    @Option(.netrcFile) var netrcFile: String?
+    @Option(.bearerFile) var bearerFile: String?
+    @Option(.loadCookies) var loadCookies: String?
+    @Flag(.digestOnly) var digestOnly = false
+    @Option(.cookieJar) var cookieJar: String?
+    @Option(.cert) var cert: String?
+    @Option(.key) var key: String?
+}
+
 extension RequestOptions {
     /// Sets the options for redirects.
     func apply(to options: inout DownloadOptions) {
@@ -74,6 +154,19 @@ extension RequestOptions {
     }
 }
 
+/// Options for retries and timeouts.
+struct FailureOptions: ParsableArguments {
+    @Option(.retries) var retries: Int?
+    @Option(.retryStatus) var retryStatus: [Int] = []
+    @Option(.retryWait) var retryWait: Duration?
+    @Option(.connectTimeout) var connectTimeout: Duration?
+    @Option(.stallTimeout) var stallTimeout: Duration?
+    @Option(.outageTimeout) var outageTimeout: Duration = .seconds(30)
+    @Option(.minRate) var minRate: Int64?
+    @Option(.minRateTime) var minRateTime: Duration?
+    @Option(.maxTime) var maxTime: Duration?
+}
+
 extension FailureOptions {
     /// The lowest rate for rows of a table, in bytes per second: a server that is slower holds up a place of the run.
     static let lowestRateOfRows: Int64 = 1 << 10
@@ -102,6 +195,14 @@ extension FailureOptions {
         OptionSpec.outageTimeout.apply(self.outageTimeout, to: &options)
         OptionSpec.maxTime.apply(self.maxTime, to: &options)
     }
+}
+
+/// Options for output.
+struct DisplayOptions: ParsableArguments {
+    @Flag(.quiet) var quiet = false
+    @Flag(.verbose) var verbose = false
+    @Flag(.json) var json = false
+    @Flag(.noProgress) var noProgress = false
 }
 
 extension DisplayOptions {
