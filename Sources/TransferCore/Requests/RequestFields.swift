@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Composes the header fields of requests, for downloads and uploads.
 package enum RequestFields {
-    /// Whether a field may be sent to another origin: it describes the client, not the user.
+    /// Whether a field may be sent to another origin: it describes the client, or is for caches, and not about the user.
     package static func travels(_ name: String) -> Bool {
         switch name.lowercased() {
-        case "user-agent", "accept", "accept-language": true
+        case "user-agent", "accept", "accept-language", "cache-control", "pragma": true
         default: false
         }
     }

@@ -21,7 +21,7 @@ extension DownloadOptions {
         return terms
     }
 
-    /// Adds the caller's own fields: all of them at the transfer's own origin, and elsewhere those that describe the client.
+    /// Adds the caller's own fields: all of them at the transfer's own origin, and elsewhere those that describe no user.
     ///
     /// - Parameters:
     ///   - own: The fields of the transfer, which follow those of the options.

@@ -117,13 +117,18 @@ struct RedirectTests {
         let observer = Observer()
         harness.session.addDelegate(observer)
         var request = try TransferRequest(server.text("from"))
-        request.headers = ["Authorization": "Bearer secret", "X-Own": "1", "Cookie": "own=1", "Accept-Language": "de"]
+        request.headers = [
+            "Authorization": "Bearer secret", "X-Own": "1", "Cookie": "own=1", "Accept-Language": "de",
+            "Cache-Control": "no-cache",
+        ]
         request.referer = try HTTPURL("http://page.test/")
         _ = try await harness.session.data(from: request)
         #expect(server.requests[0]["Authorization"] == "Bearer secret")
         let foreign = other.requests[0]
         #expect(foreign["Authorization"] == nil && foreign["X-Own"] == nil && foreign["Cookie"] == nil)
         #expect(foreign["User-Agent"] == "test/1" && foreign["Accept-Language"] == "de")
+        // The other origin's cache is often that of the content.
+        #expect(foreign["Cache-Control"] == "no-cache")
         #expect(observer.redirects.entries[0].isToAnotherOrigin)
     }
 
