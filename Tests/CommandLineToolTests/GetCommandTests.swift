@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Control
 import Testing
 import TransferCore
 import TransferEngine
@@ -106,6 +108,15 @@ import TransferEngine
         #expect(plan.options.connectTimeout == .milliseconds(1500))
         #expect(plan.options.stallTimeout == .seconds(2) && plan.options.totalTimeout == .seconds(3))
         #expect(plan.display == .json && plan.verbose && !plan.drawsProgress)
+    }
+
+    @Test("--no-cache asks caches, in get and in the daemon, and a field of --header takes precedence")
+    func noCache() throws {
+        let fields = try plan("http://h/a", "--no-cache", "-H", "pragma: x").options.fields.map { "\($0): \($1)" }
+        #expect(fields == ["pragma: x", "Cache-Control: no-cache", "User-Agent: martlet/\(MartletVersion.text)"])
+        let added = try #require(try AddCommand.parse(["http://h/a", "--no-cache"]).plan().transfers.first)
+        #expect(added.options[.httpNoCache] == "true")
+        #expect(try AddCommand.parse(["http://h/a"]).plan().transfers.first?.options.isEmpty == true)
     }
 
     @Test func standardStreamsAreADash() throws {

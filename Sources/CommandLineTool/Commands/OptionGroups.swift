@@ -62,6 +62,7 @@ struct RequestOptions: ParsableArguments, AccessOptions, AddressOptions {
     @Option(.referer) var referer: String?
     @Option(.userAgent) var userAgent: String?
     @Option(.cookie) var cookie: String?
+    @Flag(.noCache) var noCache = false
     @Option(.proxy) var proxy: String?
     @Option(.noProxy) var noProxy: String?
     @Option(.cacert) var cacert: String?
@@ -147,6 +148,7 @@ extension RequestOptions {
             fields.removeAll { $0.0.lowercased() == name.lowercased() }
             fields.append((name, value))
         }
+        if self.noCache { fields += HeaderLine.noCache(besides: fields) }
         if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
             fields.append(("User-Agent", agent))
         }

@@ -71,6 +71,7 @@ extension AddCommand {
         @Option(.referer) var referer: String?
         @Option(.userAgent) var userAgent: String?
         @Option(.cookie) var cookie: String?
+        @Flag(.noCache) var noCache = false
         @Option(.user) var user: String?
         @Flag(.netrc) var netrc = false
         @Option(.netrcFile) var netrcFile: String?
@@ -115,6 +116,7 @@ extension AddCommand {
             }
             for field in self.header { options.set(.header, field) }
             options.set(.cookie, self.cookie)
+            options.set(.noCache, self.noCache ? true : nil)
             options.set(.referer, self.referer)
             options.set(.userAgent, self.userAgent)
             options.set(.proxy, self.proxy)

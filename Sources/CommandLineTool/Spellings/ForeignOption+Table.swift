@@ -77,6 +77,12 @@ extension ForeignOption {
 
     /// Requests and proxies.
     private static let requests = [
+        Self(
+            "--http-no-cache",
+            [.aria2],
+            .truth,
+            .words(shown: "--no-cache, if it is true") { $0 == "false" ? [] : ["--no-cache"] }
+        ),
         Self("-L --location", [.curl], .flag, .usual("redirects are followed")),
         Self("--max-redirs", [.curl], .value, .option("--max-redirects")),
         Self("--max-redirect", [.wget], .value, .option("--max-redirects")),

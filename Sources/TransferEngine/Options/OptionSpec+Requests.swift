@@ -6,7 +6,7 @@ package import TransferCore
 extension OptionEntry {
     static let requests = [
         Self(OptionSpec.header), Self(OptionSpec.referer), Self(OptionSpec.userAgent), Self(OptionSpec.cookie),
-        Self(OptionSpec.proxy), Self(OptionSpec.denyPrivateAddresses),
+        Self(OptionSpec.noCache), Self(OptionSpec.proxy), Self(OptionSpec.denyPrivateAddresses),
     ]
 }
 
@@ -109,6 +109,17 @@ extension OptionSpec<Bool> {
     /// Whether certificates are not verified.
     package static var insecure: Self {
         Self("insecure", .flag, "Accept any certificate. An attacker on the network can then modify the files.")
+    }
+
+    /// Whether caches on the way are asked for a fresh response.
+    package static var noCache: Self {
+        Self(
+            "no-cache",
+            .flag,
+            "Ask caches on the way, such as a proxy's, for a fresh response.",
+            details: "Sends Cache-Control: no-cache and Pragma: no-cache, unless --header sets these fields.",
+            stored: "http-no-cache"
+        )
     }
 
     /// Whether redirects from https to http are followed.

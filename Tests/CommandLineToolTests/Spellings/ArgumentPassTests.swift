@@ -38,6 +38,8 @@ struct ArgumentPassTests {
             ("--continue https://h/a", "https://h/a"),
             ("--check-certificate=false https://h/a", "--insecure https://h/a"),
             ("--check-certificate=true https://h/a", "https://h/a"),
+            ("--http-no-cache https://h/a", "--no-cache https://h/a"),
+            ("--http-no-cache=false https://h/a", "https://h/a"),
             ("--no-check-certificate https://h/a", "--insecure https://h/a"),
             ("-x16 -s16 -k1M https://h/a", "-x16 --connections=16 --min-split-size=1M https://h/a"),
             ("--split=8 https://h/a", "--connections=8 https://h/a"),
