@@ -11,12 +11,6 @@ package struct SavedSession: Sendable {
     /// The states of the transfers that are saved: as in aria2, failed ones are included.
     static let states: Set<TransferRecord.State> = [.waiting, .active, .retrying, .held, .paused, .failed]
 
-    /// The options that only Martlet knows.
-    private static let own: Set<OptionName> = [
-        .resourceTimeout, .outageTimeout, .ifExists, .ifRunning, .deniedAddresses, .nameFrom, .priority, .description,
-        .userInfo, .method, .body, .conditions, .mayBeRepeated,
-    ]
-
     /// UTF-8 text.
     package private(set) var bytes: [UInt8] = []
 
@@ -47,7 +41,7 @@ package struct SavedSession: Sendable {
         if let id = transfer.id { self.append("gid", id.description) }
         if transfer.isPaused { self.append("pause", "true") }
         self.append("dir", directory)
-        for name in transfer.options.names where !Self.own.contains(name) && name != .dir {
+        for name in transfer.options.names where !QueueOption(name).isOwn && name != .dir {
             for value in transfer.options[all: name] { self.append(name.rawValue, value) }
         }
     }
