@@ -62,6 +62,9 @@ extension DatasetLife {
             // A digest of the table shows only at the end that a part was of another version, or was damaged.
             let mayBeJoined = item.contents.count > 1 || !self.writesShards
             let times: Int64 = mayBeJoined && row.checksum != nil ? 2 : 1
+            // The name of a row whose digest differs from the table's is free again: the next row of the URL asks about the
+            // file of the first one.
+            if item.contents.count > 1, row.checksum != nil { requests += 1 }
             if item.hasContent { bytes += times * item.greatestLength }
         }
         // A file that exists is asked about: one that an earlier run has finished and not reported, or that of another row

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
+import TransferEngine
 
 /// The judge of what is in the directories of a dataset.
 extension DatasetLife {
@@ -28,6 +29,10 @@ extension DatasetLife {
             // Of a shard without a report, and of a file that a row could not continue, the user decides.
             if name.contains(".tar.unreported"), wasDisturbed { continue }
             if path.hasPrefix(Self.files), hasFailures || wasDisturbed && !self.knowsFiles { continue }
+            // A file whose mark the power took is another one for the next run, which chooses a name with a number; see
+            // Docs/Limitations.md.
+            let mayBeUnmarked = self.powerLosses > 0 && !self.options.durable
+            if mayBeUnmarked, (1...9).contains(where: { known.contains(FileName.numbered(path, $0)) }) { continue }
             // A process that was killed between the creation of a small file and its name leaves it, or a disk that removes
             // nothing.
             let isTemporary = name.hasPrefix(".martlet-") && name.utf8.count == 17
