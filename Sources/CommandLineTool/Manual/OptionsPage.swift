@@ -49,8 +49,8 @@ enum OptionsPage {
 
             ## In the queue
 
-            These are the members of `options` in the RPC, and the indented lines of a list (`-i`) and of a saved session.
-            Those of aria2 have aria2's meaning. *While it runs*: a change does not interrupt a running transfer.
+            These are the members of `options` in the RPC, and the indented lines of a list (`-i`). Those of aria2 have
+            aria2's meaning. *While it runs*: a change does not interrupt a running transfer.
 
             | option | values | default | command line | applies to |
             |---|---|---|---|---|

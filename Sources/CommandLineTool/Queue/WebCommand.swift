@@ -48,7 +48,7 @@ struct WebCommand: QueueCommand {
 
     /// Opens the link; the user can open a link that could not be opened here.
     private func open(_ link: String, with opener: String, _ console: Console) {
-        do throws(SyntaxError) {
+        do throws(ControlError) {
             let process = try ChildProcess.start([opener, link], environment: [:])
             // Not waited for: some openers run as long as the browser.
             process.write([])

@@ -35,7 +35,7 @@ final class RefreshCommand: LinkRefresher {
     func freshURL(for url: HTTPURL, status: Int) throws(TransferFailure) -> HTTPURL? {
         try self.checkStopped(status)
         let child: ChildProcess
-        do throws(SyntaxError) {
+        do throws(ControlError) {
             child = try ChildProcess.start(
                 ["/bin/sh", "-c", self.command],
                 environment: ["MARTLET_URL": url.text, "MARTLET_STATUS": "\(status)"],

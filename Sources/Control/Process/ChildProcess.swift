@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Platform
-package import TransferCore
 
 /// A child process in a new process group, which inherits the user and standard error but no other descriptor.
 package struct ChildProcess: Sendable {
@@ -27,20 +26,20 @@ package struct ChildProcess: Sendable {
     ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it
     ///     is discarded.
     /// - Returns: The process; ``write(_:)`` must be called next.
-    /// - Throws: ``SyntaxError`` that names the program.
+    /// - Throws: ``ControlError`` that names the program.
     package static func start(
         _ words: [String],
         environment: [String: String],
         capturesOutput: Bool = false
-    ) throws(SyntaxError) -> ChildProcess {
+    ) throws(ControlError) -> ChildProcess {
         _ = Self.brokenPipesAreErrors
-        guard let program = words.first, !program.isEmpty else { throw SyntaxError("no command given") }
+        guard let program = words.first, !program.isEmpty else { throw ControlError(.unknown, "no command given") }
         let input = try Self.pipe(for: program)
         defer { _ = close(input.read) }
         var output: (read: Int32, write: Int32)?
         defer { if let output { _ = close(output.write) } }
         if capturesOutput {
-            do throws(SyntaxError) {
+            do throws(ControlError) {
                 output = try Self.pipe(for: program)
             } catch {
                 _ = close(input.write)
@@ -52,15 +51,15 @@ package struct ChildProcess: Sendable {
         guard number == 0 else {
             _ = close(input.write)
             if let output { _ = close(output.read) }
-            throw SyntaxError("'\(program)' could not be started: \(Self.text(number))")
+            throw ControlError(.unknown, "'\(program)' could not be started: \(Self.text(number))")
         }
         return ChildProcess(id: id, input: input.write, output: output?.read)
     }
 
-    private static func pipe(for program: String) throws(SyntaxError) -> (read: Int32, write: Int32) {
+    private static func pipe(for program: String) throws(ControlError) -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Self.systemPipe(&ends) == 0 else {
-            throw SyntaxError("cannot create a pipe for '\(program)': \(Self.text(errno))")
+            throw ControlError(.unknown, "cannot create a pipe for '\(program)': \(Self.text(errno))")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])

@@ -8,6 +8,18 @@ internal import TransferCore
 /// A running transfer is stored as waiting; that it runs is known in memory. One that ends while the rows are read is neither
 /// stored as ended in them nor running any more: its row is read again.
 extension DaemonCore {
+    /// Reads a consistent state of the store, and translates its errors.
+    func read<T: Sendable>(
+        _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> T
+    ) async throws(ControlError) -> T {
+        guard !self.isStopping else { throw Self.stopping }
+        do throws(QueueStoreError) {
+            return try await self.store.read(work)
+        } catch {
+            throw ControlError(error)
+        }
+    }
+
     /// Reads the rows of transfers; those that ended during the read are as they are after it.
     func readRows(
         _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> [StoredTransfer]

@@ -383,18 +383,6 @@ package actor DaemonCore: TransferService {
         )
     }
 
-    /// Reads a consistent state of the store, and translates its errors.
-    func read<T: Sendable>(
-        _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> T
-    ) async throws(ControlError) -> T {
-        guard !self.isStopping else { throw Self.stopping }
-        do throws(QueueStoreError) {
-            return try await self.store.read(work)
-        } catch {
-            throw ControlError(error)
-        }
-    }
-
     static let stopping = ControlError(.stopping, "the daemon is stopping", remedy: "start it again")
 
     /// Whether the queue's disk is full, so that nothing can be stored.

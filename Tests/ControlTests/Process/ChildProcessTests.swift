@@ -2,7 +2,6 @@
 import Control
 import Platform
 import Testing
-import TransferCore
 import TransferTesting
 
 /// Other programs: what they inherit, and how much of their time and output is taken.
@@ -17,10 +16,10 @@ struct ChildProcessTests {
     @Test("A missing program is an error, and the next ones run")
     func missing() throws {
         for captures in [false, true] {
-            #expect(throws: SyntaxError.self) {
+            #expect(throws: ControlError.self) {
                 try ChildProcess.start(["/nonexistent/program"], environment: [:], capturesOutput: captures)
             }
-            #expect(throws: SyntaxError.self) {
+            #expect(throws: ControlError.self) {
                 try ChildProcess.start([], environment: [:], capturesOutput: captures)
             }
         }

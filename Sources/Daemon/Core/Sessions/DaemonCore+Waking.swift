@@ -32,7 +32,7 @@ extension DaemonCore {
 
     private func wake(_ identifier: String, _ command: [String], _ now: Double) {
         let log: Logger.Metadata = ["session": "\(identifier)"]
-        do throws(SyntaxError) {
+        do throws(ControlError) {
             let child = try ChildProcess.start(
                 command,
                 environment: [

@@ -5,8 +5,8 @@ internal import TransferEngine
 
 /// An option of the daemon's queue: its values, its default, and to what it applies.
 ///
-/// It is what the RPC, a saved session and a file of URLs accept under its name. The texts that programs write are
-/// aria2's where aria2 has the option; what is the same as on the command line is taken from the entry there.
+/// The RPC, a saved session and a file of URLs accept it under its name. Its values have aria2's syntax if aria2 has the
+/// option. Words and defaults that the command line also has come from there.
 ///
 /// - Source: aria2c(1), for aria2's options.
 package struct QueueOption: Sendable {
