@@ -10,9 +10,19 @@ package enum CRC32C {
         }
 
     /// Computes the checksum of bytes.
-    package static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
-        var value = UInt32.max
-        for byte in bytes { value = (value >> 8) ^ Self.table[Int((value ^ UInt32(byte)) & 0xFF)] }
-        return ~value
+    ///
+    /// Not generic: other modules cannot specialize it, and would call functions of the sequence for each byte.
+    package static func checksum(_ bytes: [UInt8]) -> UInt32 { bytes.withUnsafeBytes { Self.checksum($0) } }
+
+    /// Computes the checksum of a part of an array.
+    package static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.withUnsafeBytes { Self.checksum($0) } }
+
+    /// Computes the checksum of bytes in memory.
+    package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        Self.table.withUnsafeBufferPointer { table in
+            var value = UInt32.max
+            for byte in bytes { value = (value >> 8) ^ table[Int((value ^ UInt32(byte)) & 0xFF)] }
+            return ~value
+        }
     }
 }

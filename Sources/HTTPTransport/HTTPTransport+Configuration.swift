@@ -35,9 +35,12 @@ extension HTTPTransport {
         /// Whether a ``ConnectionReceiver`` gets a report of each request's connection.
         package var reportsConnections = false
 
+        /// The processors are counted once: a program can create many transports.
+        private static let defaultLaneCount = min(2, max(1, System.coreCount))
+
         /// Creates the default configuration.
         public init() {
-            self.laneCount = min(2, max(1, System.coreCount))
+            self.laneCount = Self.defaultLaneCount
             self.tls = TLSOptions()
             self.proxy = .none
             self.idleTimeout = 15_000_000_000

@@ -18,7 +18,7 @@ extension ReportScanner {
         _ take: (Entry, ArraySlice<UInt8>) -> Void
     ) throws(StorageError) -> (end: Int64, length: Int64) {
         var lines = LineSplitter(limit: 2 * TableParser.rowLimit)
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var offset: Int64 = 0
         var end: Int64 = 0
         while true {

@@ -32,7 +32,7 @@ struct PartialNames {
     /// A name that is too long is truncated; a checksum of the complete name keeps it distinct from others.
     private static func suffixed(_ name: String, _ suffix: String, room: Int) -> String {
         guard name.utf8.count + room > Self.longest else { return name + suffix }
-        let hash = String(CRC32C.checksum(name.utf8), radix: 16)
+        let hash = String(CRC32C.checksum(Array(name.utf8)), radix: 16)
         var cut = name
         while cut.utf8.count + room + 9 > Self.longest, !cut.isEmpty { cut.removeLast() }
         return cut + "~" + hash + suffix

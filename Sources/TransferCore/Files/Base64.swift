@@ -9,7 +9,8 @@ package enum Base64 {
         var bits: UInt32 = 0
         var count = 0
         var padding = 0
-        for byte in text {
+        // Arrays, here and below: other modules cannot specialize these functions.
+        for byte in Array(text) {
             if byte == 0x3D {
                 padding += 1
                 continue
@@ -44,7 +45,7 @@ package enum Base64 {
         var output: [UInt8] = []
         var bits = 0
         var width = 0
-        for byte in bytes {
+        for byte in Array(bytes) {
             bits = (bits << 8 | Int(byte)) & 0xFFFF
             width += 8
             while width >= 6 {

@@ -114,10 +114,10 @@ struct DaemonFaults {
             switch trouble.errno {
             case EMFILE: guard call.name.hasPrefix("open") else { continue }
             // It syncs what it has.
-            case EROFS: guard call.changes, !call.name.contains("sync") else { continue }
+            case EROFS: guard call.changes, !call.isSync else { continue }
             // A full disk syncs what it has, and deletes.
             case ENOSPC:
-                guard call.changes, !call.name.contains("sync"), !call.name.contains("unlink") else { continue }
+                guard call.changes, !call.isSync, !call.name.hasPrefix("unlink") else { continue }
             default: guard call.changes else { continue }
             }
             self.hasDatabaseTrouble = true

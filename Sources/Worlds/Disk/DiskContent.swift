@@ -139,8 +139,7 @@ final class DiskContent {
             default: self.flush(page)
             }
         }
-        let end = max(longer, self.durable.capacity)
-        if length < end { self.durable.zero(length..<end) }
+        self.durable.zero(length..<Int.max)
         self.durableSize = length
         self.size = length
         self.bytes.assign(self.durable, length)
@@ -153,49 +152,55 @@ final class DiskContent {
 /// Memory that grows, and is zero where nothing was written.
 struct DiskBytes: ~Copyable {
     private var base: UnsafeMutableRawPointer?
-    private(set) var capacity = 0
+    private var capacity = 0
+    /// The length before which bytes have a value: those after it are zero, whatever the memory has.
+    private var count = 0
 
     init() {}
 
     deinit { free(self.base) }
 
-    private mutating func reserve(_ needed: Int) {
-        guard needed > self.capacity else { return }
-        let wanted = max(needed, self.capacity * 2, 4096)
-        guard let grown = calloc(wanted, 1) else { preconditionFailure("no memory for a simulated file") }
-        if let base = self.base {
-            memcpy(grown, base, self.capacity)
-            free(base)
+    /// Makes room, and gives the bytes between the known ones and an offset their value.
+    private mutating func reserve(_ needed: Int, from offset: Int) {
+        if needed > self.capacity {
+            let wanted = max(needed, self.capacity * 2, 4096)
+            guard let grown = realloc(self.base, wanted) else { preconditionFailure("no memory for a simulated file") }
+            self.base = grown
+            self.capacity = wanted
         }
-        self.base = grown
-        self.capacity = wanted
+        guard let base = self.base else { return }
+        if offset > self.count { memset(base + self.count, 0, offset - self.count) }
+        self.count = max(self.count, needed)
     }
 
     func read(_ target: UnsafeMutableRawPointer, _ count: Int, at offset: Int) {
-        let known = max(0, min(count, self.capacity - offset))
+        let known = max(0, min(count, self.count - offset))
         if known > 0, let base = self.base { memcpy(target, base + offset, known) }
         if known < count { memset(target + known, 0, count - known) }
     }
 
     mutating func write(_ source: UnsafeRawPointer, _ count: Int, at offset: Int) {
-        self.reserve(offset + count)
+        self.reserve(offset + count, from: offset)
         if let base = self.base { memcpy(base + offset, source, count) }
     }
 
     mutating func zero(_ range: Range<Int>) {
-        let range = range.clamped(to: 0..<self.capacity)
-        if !range.isEmpty, let base = self.base { memset(base + range.lowerBound, 0, range.count) }
+        if range.upperBound >= self.count {
+            self.count = min(self.count, range.lowerBound)
+        } else if !range.isEmpty, let base = self.base {
+            memset(base + range.lowerBound, 0, range.count)
+        }
     }
 
     /// Copies a range of other bytes.
     mutating func copy(_ other: borrowing DiskBytes, _ offset: Int, _ count: Int) {
-        self.reserve(offset + count)
+        self.reserve(offset + count, from: offset)
         if let base = self.base { other.read(base + offset, count, at: offset) }
     }
 
     /// Becomes equal to other bytes, up to a length.
     mutating func assign(_ other: borrowing DiskBytes, _ length: Int) {
-        self.zero(0..<self.capacity)
+        self.count = 0
         if length > 0 { self.copy(other, 0, length) }
     }
 }

@@ -14,6 +14,9 @@ extension SimulatedDisk {
         }
     }
 
+    private static let user = geteuid()
+    private static let group = getegid()
+
     func fill(_ status: UnsafeMutablePointer<stat>, _ node: DiskNode) {
         var facts = stat()
         let type = node.kind == .file ? S_IFREG : node.kind == .directory ? S_IFDIR : S_IFLNK
@@ -24,8 +27,8 @@ extension SimulatedDisk {
         facts.st_nlink = numericCast(
             node.kind == .directory ? node.links == 0 ? 0 : 2 + subdirectories : node.links
         )
-        facts.st_uid = geteuid()
-        facts.st_gid = getegid()
+        facts.st_uid = Self.user
+        facts.st_gid = Self.group
         facts.st_blksize = numericCast(Self.page)
         facts.st_size = numericCast(node.kind == .link ? node.destination.utf8.count : node.content.size)
         facts.st_blocks = numericCast(node.content.allocated.count * Self.page / 512)

@@ -161,7 +161,7 @@ package final class SimulatedDisk: SystemSimulation, @unchecked Sendable {
             return failed
         }
         guard let onCall else { return body(count) }
-        let call = DiskCall(name: "\(name)", path: path(), process: process, changes: changes, count: count)
+        let call = DiskCall(name: name.description, path: path(), process: process, changes: changes, count: count)
         let fault = onCall(call)
         switch fault {
         case .none: return body(count)

@@ -86,7 +86,7 @@ final class DiskFaults {
     func fault(_ call: DiskCall) -> DiskFault {
         if let told = self.toldOfLosses, told != call.process { self.hidesLosses = true }
         let fault = self.decide(call)
-        if case .error = fault, call.name.contains("sync") {
+        if case .error = fault, call.isSync {
             self.toldOfLosses = call.process
         } else if call.changes || self.toldOfLosses != call.process {
             self.toldOfLosses = nil
@@ -97,7 +97,7 @@ final class DiskFaults {
     private func decide(_ call: DiskCall) -> DiskFault {
         self.calls += 1
         if call.changes { self.changes += 1 }
-        if self.failingSync > 0, call.name.contains("sync") {
+        if self.failingSync > 0, call.isSync {
             self.syncs += 1
             if self.syncs == self.failingSync {
                 self.met.insert(EIO)
@@ -116,7 +116,7 @@ final class DiskFaults {
             if fault.isOfChanges && !call.changes { continue }
             if number >= fault.number, number < fault.number + fault.repeats {
                 self.met.insert(fault.errno)
-                if call.name.contains("sync"), number + 2 < fault.number + fault.repeats { self.hidesLosses = true }
+                if call.isSync, number + 2 < fault.number + fault.repeats { self.hidesLosses = true }
                 return .error(fault.errno)
             }
         }

@@ -9,14 +9,28 @@ package import TransferTesting
 ///
 /// `@unchecked Sendable`: a world runs on one thread. The ports of the engine require a sendable type.
 package final class Scheduler: @unchecked Sendable {
+    /// Work that waits.
     private struct Entry {
-        var due: Int64
-        var number: UInt64
         /// The process that does the work; `nil` for the network, the user and the disk.
         var process: SimulatedProcess?
         /// Whether it is a timer, for which the world does not wait.
         var isTimer: Bool
         var work: () -> Void
+    }
+
+    /// When work is due, in the heap; the work itself stays where it is.
+    private struct Place {
+        var due: Int64
+        var number: UInt64
+        var slot: Int
+    }
+
+    /// A place for work.
+    private struct Slot {
+        /// The number of the work that has it.
+        var number: UInt64
+        /// The work; `nil` if it was cancelled or dropped.
+        var entry: Entry?
     }
 
     /// Nanoseconds since the world began.
@@ -31,10 +45,10 @@ package final class Scheduler: @unchecked Sendable {
     package static let epoch: Int64 = 1_795_000_000
 
     private var clockError: Int64 = 0
-    private var heap: [Entry] = []
+    private var heap: [Place] = []
+    private var slots: [Slot] = []
+    private var freeSlots: [Int] = []
     private var nextNumber: UInt64 = 0
-    private var cancelled: Set<UInt64> = []
-    private var pending: Set<UInt64> = []
 
     /// Creates an empty world.
     package init(seed: UInt64) { self.random = SeededGenerator(seed: seed) }
@@ -58,29 +72,30 @@ package final class Scheduler: @unchecked Sendable {
     ///   - process: The process that does the work: it is not done if the process has died.
     ///   - isTimer: Whether it is a timer, and not work that was handed over.
     ///   - work: The work.
-    /// - Returns: A number for ``cancel(_:)``.
+    /// - Returns: What ``cancel(_:)`` needs.
     @discardableResult
     package func schedule(
         after delay: Int64,
         in process: SimulatedProcess? = nil,
         isTimer: Bool = false,
         _ work: @escaping () -> Void
-    ) -> UInt64 {
+    ) -> Scheduled {
         self.nextNumber += 1
         let (due, overflow) = self.now.addingReportingOverflow(max(0, delay))
-        self.pending.insert(self.nextNumber)
-        self.push(
-            Entry(due: overflow ? .max : due, number: self.nextNumber, process: process, isTimer: isTimer, work: work)
-        )
-        return self.nextNumber
+        let slot = Slot(number: self.nextNumber, entry: Entry(process: process, isTimer: isTimer, work: work))
+        let index = self.freeSlots.popLast() ?? self.slots.count
+        if index == self.slots.count { self.slots.append(slot) } else { self.slots[index] = slot }
+        self.push(Place(due: overflow ? .max : due, number: self.nextNumber, slot: index))
+        return Scheduled(number: self.nextNumber, slot: index)
     }
 
     /// The time until the next piece of work, in nanoseconds; less, if that was prevented meanwhile.
     var idleTime: Int64 { self.heap.first.map { $0.due - self.now } ?? 0 }
 
     /// Prevents scheduled work, unless it has begun.
-    package func cancel(_ number: UInt64) {
-        if self.pending.contains(number) { self.cancelled.insert(number) }
+    package func cancel(_ scheduled: Scheduled) {
+        guard scheduled.slot < self.slots.count, self.slots[scheduled.slot].number == scheduled.number else { return }
+        self.slots[scheduled.slot].entry = nil
     }
 
     /// Does the next piece of work.
@@ -88,17 +103,23 @@ package final class Scheduler: @unchecked Sendable {
     /// - Returns: Whether there was one.
     @discardableResult
     package func step() -> Bool {
-        while let entry = self.pop() {
-            self.pending.remove(entry.number)
-            if self.cancelled.remove(entry.number) != nil { continue }
-            if let process = entry.process, !process.isAlive { continue }
-            self.now = max(self.now, entry.due)
+        while let place = self.pop() {
+            guard let entry = self.take(place), entry.process?.isAlive != false else { continue }
+            self.now = max(self.now, place.due)
             self.steps += 1
             self.stackBase = Self.stackAddress()
             self.perform(as: entry.process, entry.work)
             return true
         }
         return false
+    }
+
+    /// Frees the slot of a place that has left the heap; returns its work, unless it was cancelled.
+    private func take(_ place: Place) -> Entry? {
+        let entry = self.slots[place.slot].entry
+        self.slots[place.slot] = Slot(number: 0, entry: nil)
+        self.freeSlots.append(place.slot)
+        return entry
     }
 
     /// The bytes of the stack that a step has used most, where processes look at their clock.
@@ -133,24 +154,26 @@ package final class Scheduler: @unchecked Sendable {
     /// Drops all work at the end of a world: it refers to the objects that refer to the scheduler.
     package func end() {
         self.heap = []
-        self.pending = []
+        self.slots = []
+        self.freeSlots = []
         self.onProcess = nil
     }
 
     /// Takes the work that a dead process has scheduled, in order, without its timers.
     func takeWork(of process: SimulatedProcess) -> [() -> Void] {
-        var taken: [Entry] = []
-        self.heap.removeAll { entry in
-            guard entry.process === process else { return false }
-            self.pending.remove(entry.number)
-            let isCancelled = self.cancelled.remove(entry.number) != nil
-            if !entry.isTimer, !isCancelled { taken.append(entry) }
-            return true
+        var taken: [(place: Place, work: () -> Void)] = []
+        var left: [Place] = []
+        for place in self.heap {
+            guard let entry = self.slots[place.slot].entry, entry.process === process else {
+                left.append(place)
+                continue
+            }
+            _ = self.take(place)
+            if !entry.isTimer { taken.append((place, entry.work)) }
         }
-        let left = self.heap
         self.heap = []
-        for entry in left { self.push(entry) }
-        return taken.sorted { ($0.due, $0.number) < ($1.due, $1.number) }.map(\.work)
+        for place in left { self.push(place) }
+        return taken.sorted { ($0.place.due, $0.place.number) < ($1.place.due, $1.place.number) }.map(\.work)
     }
 
     /// Called before each piece of work with the process that does it, such as for the disk.
@@ -163,8 +186,8 @@ package final class Scheduler: @unchecked Sendable {
             ? self.heap[left].due < self.heap[right].due : self.heap[left].number < self.heap[right].number
     }
 
-    private func push(_ entry: Entry) {
-        self.heap.append(entry)
+    private func push(_ place: Place) {
+        self.heap.append(place)
         var index = self.heap.count - 1
         while index > 0, self.precedes(index, (index - 1) / 2) {
             self.heap.swapAt(index, (index - 1) / 2)
@@ -172,21 +195,27 @@ package final class Scheduler: @unchecked Sendable {
         }
     }
 
-    private func pop() -> Entry? {
+    private func pop() -> Place? {
         guard !self.heap.isEmpty else { return nil }
         self.heap.swapAt(0, self.heap.count - 1)
-        let entry = self.heap.removeLast()
+        let place = self.heap.removeLast()
         var index = 0
         while true {
             var least = index
-            for child in [2 * index + 1, 2 * index + 2] where child < self.heap.count && self.precedes(child, least) {
+            for child in 2 * index + 1...2 * index + 2 where child < self.heap.count && self.precedes(child, least) {
                 least = child
             }
-            guard least != index else { return entry }
+            guard least != index else { return place }
             self.heap.swapAt(index, least)
             index = least
         }
     }
+}
+
+/// Work that was scheduled, to cancel it.
+package struct Scheduled {
+    fileprivate let number: UInt64
+    fileprivate let slot: Int
 }
 
 /// A process of a world: what it has scheduled is not done after its death.
@@ -250,18 +279,18 @@ package struct SimulatedTime: TimeSource {
     /// Calls `work` at its virtual time, unless the process has died.
     @discardableResult
     package func schedule(after delay: Int64, _ work: @escaping @Sendable () -> Void) -> any Timer {
-        let number =
+        let scheduled =
             self.process.isDisposing
-            ? 0 : self.scheduler.schedule(after: delay, in: self.process, isTimer: true, work)
-        return SimulatedTimer(scheduler: self.scheduler, number: number)
+            ? nil : self.scheduler.schedule(after: delay, in: self.process, isTimer: true, work)
+        return SimulatedTimer(scheduler: self.scheduler, scheduled: scheduled)
     }
 }
 
 private struct SimulatedTimer: Timer {
     let scheduler: Scheduler
-    let number: UInt64
+    let scheduled: Scheduled?
 
-    func cancel() { self.scheduler.cancel(self.number) }
+    func cancel() { if let scheduled { self.scheduler.cancel(scheduled) } }
 }
 
 /// The threads of a process that may block: work begins after a random time, so that the order differs between worlds.

@@ -64,7 +64,7 @@ package enum VirtualConcurrency {
 private final class Sleeper: @unchecked Sendable {
     private let scheduler: Scheduler
     private var continuation: UnsafeContinuation<Void, Never>?
-    private var number: UInt64?
+    private var scheduled: Scheduled?
     private var hasEnded = false
 
     init(_ scheduler: Scheduler) { self.scheduler = scheduler }
@@ -77,12 +77,12 @@ private final class Sleeper: @unchecked Sendable {
             if VirtualConcurrency.mayEndSleep(process) { self.end() }
             return
         }
-        self.number = self.scheduler.schedule(after: delay, in: self.scheduler.current, isTimer: true) { self.end() }
+        self.scheduled = self.scheduler.schedule(after: delay, in: self.scheduler.current, isTimer: true) { self.end() }
     }
 
     func end() {
         self.hasEnded = true
-        if let number { self.scheduler.cancel(number) }
+        if let scheduled { self.scheduler.cancel(scheduled) }
         self.continuation?.resume()
         self.continuation = nil
     }

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Platform
+import Synchronization
 package import TransferTesting
 
 /// The bytes of one version of a resource.
 package final class SimulatedContent: Sendable {
     package let bytes: [UInt8]
-    /// The SHA-256 digest, computed by each call.
-    package var sha256: [UInt8] { Array(SHA256.hash(data: self.bytes)) }
+    private let digest = Mutex<[UInt8]?>(nil)
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The SHA-256 digest, computed once: a world asks for it again and again.
+    package var sha256: [UInt8] {
+        self.digest.withLock { digest in
+            let known = digest ?? Array(SHA256.hash(data: self.bytes))
+            digest = known
+            return known
+        }
+    }
 
     package var length: Int64 { Int64(self.bytes.count) }
 

@@ -35,5 +35,5 @@ struct StorageCrash: CustomStringConvertible {
 
 extension DiskCall {
     /// Whether it makes something durable.
-    var isSync: Bool { self.name.contains("sync") }
+    var isSync: Bool { self.name.hasSuffix("sync") || self.name == "syncfs" }
 }

@@ -49,7 +49,7 @@ extension StorageLife {
 
     /// Makes the facts of a version; the path of the URL has so many characters more.
     static func facts(_ version: Int, _ length: Int64, padding: Int = 0) -> ResourceFacts {
-        let url = "http://a.test/f" + String(repeating: "x", count: padding)
+        let url = "http://a.test/f" + String(decoding: [UInt8](repeating: 0x78, count: padding), as: UTF8.self)
         return ResourceFacts(url: url, length: length, entityTag: "\"\(version)\"")
     }
 
