@@ -41,6 +41,7 @@ final class Command: @unchecked Sendable {
     private var ended: [TransferID: Int] = [:]
     private var paused: Set<TransferID> = []
     private var additions: [Int: Int] = [:]
+    private var retriers: [Int: SiteRetrier] = [:]
     private var pendingAdditions = 0
     /// Whether an outage was reported.
     private var wasHeld = false
@@ -79,6 +80,7 @@ final class Command: @unchecked Sendable {
     private func add(_ job: Int) {
         do {
             let request = try self.life.wishes.request(self.life.wishes.jobs[job], in: DownloadLife.directory)
+            self.observe(request.policy as? SiteRetrier, of: job)
             // Events may come before the id is known.
             let id = try self.engine.add(request)
             self.jobs[id] = job
@@ -88,6 +90,15 @@ final class Command: @unchecked Sendable {
             self.life.result.count("names taken")
         } catch {
             self.life.result.fail("job \(job) cannot be added: \(error)")
+        }
+    }
+
+    /// After a program's decision its delay counts, whatever the server has asked for.
+    private func observe(_ retrier: SiteRetrier?, of job: Int) {
+        self.retriers[job] = retrier
+        retrier?.onDecision = { [unowned self] delay in
+            self.life.result.count(delay == nil ? "retries refused by a program" : "retries chosen by a program")
+            self.life.decided(self.process.number, delay)
         }
     }
 
@@ -257,14 +268,14 @@ final class Command: @unchecked Sendable {
     private func judgeRetry(_ id: TransferID, of job: Int) {
         let life = self.life
         let site = life.wishes.jobs[job].site
+        if self.retriers[job]?.hasGivenUp == true { life.result.fail("a retry follows, which the program has refused") }
         let arrived = site.bytesSent
         let isSame = self.retries[id]?.arrived == arrived
         let count = isSame ? (self.retries[id]?.count ?? 0) + 1 : 0
         self.retries[id] = (arrived, count)
-        guard count > life.wishes.options.retries + 1, !self.wasHeld, !site.didAskForDelay,
-            life.hasOnlyCountedRetries
-        else { return }
-        life.result.fail("\(count) retries without a byte, and \(life.wishes.options.retries) are permitted")
+        let permitted = life.wishes.retrier?.most ?? life.wishes.options.retries
+        guard count > permitted + 1, !self.wasHeld, !site.didAskForDelay, life.hasOnlyCountedRetries else { return }
+        life.result.fail("\(count) retries without a byte, and \(permitted) are permitted")
     }
 
     /// Judges the waits of transfers while nothing happens for a while: each has a cause.

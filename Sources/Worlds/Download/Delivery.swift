@@ -29,7 +29,10 @@ extension Site {
         guard self.isLiar, let stretches = self.stretches(of: file) else { return false }
         // A wrong length: the responses that name it need not have given any byte.
         if stretches.contains(where: { $0.versions == 0 }) { return false }
-        if stretches.reduce(~0, { $0 & $1.versions }) != 0 { return true }
+        // The beginning of one version: a response has named the length of another one.
+        if stretches.reduce(~0, { $0 & $1.versions }) != 0 {
+            return self.contents.contains { $0.bytes.count == file.count }
+        }
         let givers = self.deliveries.values
             .filter { giver in
                 stretches.contains {

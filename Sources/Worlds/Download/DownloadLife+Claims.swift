@@ -77,6 +77,23 @@ extension DownloadLife {
         self.result.fail("\(completion.path) is an earlier version, and is said to be current")
     }
 
+    /// A site asked to be asked again after some seconds.
+    func asked(_ seconds: Int64, _ request: ServerRequest) {
+        guard self.sites.count == 1, self.wishes.mostConnections == 1, self.twinDelay == nil, seconds > 0,
+            self.sites[0].hosts.count == 1, seconds <= 30
+        else { return }
+        self.notBefore = (self.scheduler.now + seconds * 1_000_000_000, request.process)
+    }
+
+    /// A program has decided about a retry: after its delay, or not at all.
+    func decided(_ process: Int, _ delay: Int64?) {
+        self.notBefore = nil
+        guard let delay, self.sites.count == 1, self.wishes.mostConnections == 1, self.twinDelay == nil,
+            self.network.outages.isEmpty
+        else { return }
+        self.notBefore = (self.scheduler.now + delay, process)
+    }
+
     /// Judges the time between two requests of one process to a host.
     func judgeInterval(_ request: ServerRequest) {
         let interval = self.wishes.configuration.politeness.hostInterval

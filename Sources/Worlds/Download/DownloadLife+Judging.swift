@@ -26,17 +26,9 @@ extension DownloadLife {
             self.result.fail("a request came while its transfer was paused")
         }
         if let notBefore, notBefore.process == request.process, now < notBefore.time {
-            self.result.fail("a request came before the time that Retry-After named")
+            self.result.fail("a request came before the time that Retry-After or the program named")
         }
         self.notBefore = nil
-    }
-
-    /// A site asked to be asked again after some seconds.
-    func asked(_ seconds: Int64, _ request: ServerRequest) {
-        guard self.sites.count == 1, self.wishes.mostConnections == 1, self.twinDelay == nil, seconds > 0,
-            self.sites[0].hosts.count == 1, seconds <= 30
-        else { return }
-        self.notBefore = (self.scheduler.now + seconds * 1_000_000_000, request.process)
     }
 
     /// A transfer of the command has ended.
@@ -87,7 +79,9 @@ extension DownloadLife {
             return self.result.fail("\(completion.path) is said to be finished, and does not exist")
         }
         self.judgeCurrent(completion, bytes, site)
-        if completion.skipped, !self.hands.isEmpty || self.twinDelay != nil || site.kind == .again { return }
+        if completion.skipped, !self.hands.isEmpty || self.twinDelay != nil || site.kind == .again {
+            return self.judgeSkipped(completion.path, bytes, site)
+        }
         if Int64(bytes.count) != completion.bytes {
             self.result.fail("\(completion.path) has \(bytes.count) bytes, and is said to have \(completion.bytes)")
         }
@@ -138,6 +132,13 @@ extension DownloadLife {
             self.result.fail("\(completion.path): nobody has taken \(number) names")
         }
         if site.isHonest, !isRight { self.result.fail("an honest site's file is wrong") }
+    }
+
+    /// Another file may be left as it is: it is a program's, or a version.
+    private func judgeSkipped(_ path: String, _ bytes: [UInt8], _ site: Site) {
+        let isKnown = self.hands.foreign[path] == bytes || site.contents.contains { $0.equals(bytes) }
+        guard !isKnown, self.powerLosses == 0, !site.isLiar, !self.isPage(bytes, site) else { return }
+        self.result.fail("\(path) was skipped, and is neither another program's file nor a version")
     }
 
     /// Whether a file is what the site sent instead of the resource.

@@ -26,6 +26,8 @@ struct DownloadWishes {
     var triesAgain = true
     /// How often the user adds a transfer again, in the same process, that has failed.
     var additions = 0
+    /// What the program decides about retries; `nil` if the options alone do.
+    var retrier: SiteRetrier.Terms?
     /// Whether an ingredient other than the site's own may make a transfer fail.
     var mayFail = false
 
@@ -86,6 +88,15 @@ struct DownloadWishes {
             // There may be more than the three fresh links that one transfer asks for.
             self.mayFail = true
         }
+        let terms = SiteRetrier.Terms(
+            most: recipe.draw(0...4),
+            delay: recipe.pick([0, 50, 1500, 20_000]) * 1_000_000
+        )
+        let ofRetrier = "a program decides about retries: \(terms.most), each after \(terms.delay / 1_000_000) ms"
+        if recipe.has(oneIn: 15, ofRetrier) {
+            self.retrier = terms
+            self.mayFail = true
+        }
         self.configuration.concurrentTransfers = recipe.draw(1...5)
         if recipe.draw(0...3) == 0 { self.configuration.connectionsPerHost = recipe.draw(1...4) }
         if recipe.draw(0...3) == 0 { self.configuration.keepsHostsOnLanes = true }
@@ -126,6 +137,7 @@ struct DownloadWishes {
             options: self.options
         )
         request.nameIsExact = job.isExact && self.options.ifExists != .rename
+        request.policy = self.retrier.map(SiteRetrier.init)
         return request
     }
 }
