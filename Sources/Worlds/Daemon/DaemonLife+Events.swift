@@ -6,6 +6,9 @@ import Daemon
 struct DaemonHeard {
     /// The transfers that have started and have neither ended nor been stopped since.
     var started: Set<GID> = []
+    /// The transfers that a killed process had started, until a list shows their states: their ends may be stored and not
+    /// reported.
+    var uncertain: Set<GID> = []
     /// The ends that were reported.
     var ended: [GID: TransferRecord.State] = [:]
     /// The ends that were seen in the first list of the process: an earlier process may have reported them.
@@ -83,7 +86,7 @@ extension DaemonLife {
             !self.faults.hasFileTrouble, self.network.outages.isEmpty
         else { return }
         self.result.count("starts whose order is judged")
-        guard let first = self.ledger.preceding(id, except: self.heard.started) else { return }
+        guard let first = self.ledger.preceding(id, except: self.heard.started.union(self.heard.uncertain)) else { return }
         self.fail("transfer \(self.ledger.number(id)) starts before \(self.ledger.number(first))")
     }
 
@@ -106,6 +109,7 @@ extension DaemonLife {
         guard let known = self.heard.known else {
             // Between the opening of the queue and its first list some may have ended.
             self.heard.known = Dictionary(ends.map { ($0.id, $0.state) }) { first, _ in first }
+            self.heard.uncertain = []
             return
         }
         var owed: [GID: Int64] = [:]

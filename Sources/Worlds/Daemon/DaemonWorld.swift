@@ -168,7 +168,7 @@ final class DaemonLife {
             self
         )
         self.daemon = daemon
-        self.heard = DaemonHeard()
+        self.heard = DaemonHeard(uncertain: self.heard.uncertain)
         SimulatedSQLite.current = { [unowned daemon] in daemon.databases }
         self.trace.add(daemon.name, "starts")
         if self.phase == .script, let death = self.terms.deaths.first(where: { $0.life == daemon.process.number }),
@@ -188,6 +188,7 @@ final class DaemonLife {
         for (path, time) in self.requestedAt where self.scheduler.now - time < 1_000_000_000 {
             if self.complete[path] == nil { self.unknown.insert(path) }
         }
+        self.heard.uncertain.formUnion(self.heard.started)
         daemon.process.kill()
     }
 
