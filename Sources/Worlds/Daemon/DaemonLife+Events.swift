@@ -86,7 +86,9 @@ extension DaemonLife {
             !self.faults.hasFileTrouble, self.network.outages.isEmpty
         else { return }
         self.result.count("starts whose order is judged")
-        guard let first = self.ledger.preceding(id, except: self.heard.started.union(self.heard.uncertain)) else { return }
+        guard let first = self.ledger.preceding(id, except: self.heard.started.union(self.heard.uncertain)) else {
+            return
+        }
         self.fail("transfer \(self.ledger.number(id)) starts before \(self.ledger.number(first))")
     }
 
