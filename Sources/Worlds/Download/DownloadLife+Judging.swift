@@ -297,7 +297,8 @@ extension DownloadLife {
                 || site.contents.count > 1
                 || site.kind == .tags
         case .redirects: return hasStatus(300...303) || hasStatus(305...399)
-        case .authentication: return hasStatus(401...407)
+        // A program is asked for another link after 410, too; its refusal is the reason.
+        case .authentication: return hasStatus(401...407) || statuses.contains(410) && self.wishes.refusesLinks
         case .overloaded: return hasStatus(429...599)
         case .checksumMismatch:
             return site.didSendDigest

@@ -26,6 +26,8 @@ struct DownloadWishes {
     var triesAgain = true
     /// How often the user adds a transfer again, in the same process, that has failed.
     var additions = 0
+    /// Whether the program that has fresh links refuses most of them.
+    var refusesLinks = false
     /// What the program decides about retries; `nil` if the options alone do.
     var retrier: SiteRetrier.Terms?
     /// Whether an ingredient other than the site's own may make a transfer fail.
@@ -84,7 +86,8 @@ struct DownloadWishes {
             self.mayFail = true
         }
         if sites.contains(where: \.isLinked) {
-            self.options.refresher = SiteLinks(sites, refusing: recipe.draw(0...4) == 0)
+            self.refusesLinks = recipe.draw(0...4) == 0
+            self.options.refresher = SiteLinks(sites, refusing: self.refusesLinks)
             // There may be more than the three fresh links that one transfer asks for.
             self.mayFail = true
         }
