@@ -52,9 +52,13 @@ extension DaemonLedger {
     /// The number of unfinished transfers among some: at least, and at most.
     private func unfinished(_ ids: ArraySlice<GID>) -> ClosedRange<Int> {
         var (least, most) = (0, 0)
-        for entry in ids.lazy.compactMap({ self.entries[$0] }) where entry.end == nil {
-            guard !entry.goals.isDisjoint(with: [.run, .pause]) else { continue }
+        for id in ids {
+            let isUncertain = self.endedMeanwhile.contains(id)
+            guard let entry = self.entries[id], entry.end == nil || isUncertain,
+                !entry.goals.isDisjoint(with: [.run, .pause])
+            else { continue }
             most += 1
+            if isUncertain { continue }
             let isPaused = entry.goals == [.pause] && entry.wasSeenPaused
             if isPaused || entry.goals.isSubset(of: [.run, .pause]) && !entry.wasRequested { least += 1 }
         }

@@ -35,6 +35,9 @@ struct DaemonLedger {
     }
 
     var entries: [GID: Entry] = [:]
+    /// The transfers whose ends were reported while the present request waits for its response: before it was performed, or
+    /// after that.
+    var endedMeanwhile: Set<GID> = []
     /// The transfers in the order of their numbers.
     private(set) var ids: [GID] = []
     /// The orders that the queue may have.
@@ -152,6 +155,7 @@ struct DaemonLedger {
     /// - Returns: The end that was reported before, without a retry in between.
     mutating func ended(_ id: GID, _ state: TransferRecord.State) -> TransferRecord.State? {
         defer { self.entries[id]?.reported = state }
+        self.endedMeanwhile.insert(id)
         if state != .removed { self.entries[id]?.end = state }
         return self.entries[id]?.reported
     }

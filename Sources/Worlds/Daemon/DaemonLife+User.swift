@@ -109,6 +109,7 @@ extension DaemonLife {
     func make(_ request: DaemonRequest, _ daemon: WorldDaemon, then: @escaping () -> Void) {
         self.trace.add("user", request.text(self.ledger.number))
         self.pending = request
+        self.ledger.endedMeanwhile = []
         if case .schedule(let schedule) = request {
             self.schedules.set(self.ledger.schedule.union([schedule]), at: self.scheduler.now)
         }
