@@ -318,6 +318,7 @@ extension DownloadMachine {
         self.openConnections(lane: lane, now)
         // Other transfers may use the connections of the host that this file did not take.
         self.emit(.slotsReleased(lane: lane))
+        self.hasReturnedSlot = false
     }
 }
 

@@ -89,7 +89,6 @@ extension DownloadMachine {
             if case .giveUp = step, fetching.planner.remaining(of: number) < Self.worthRequesting { break }
             self.retire(index)
             self.reclaimPieces()
-            if case .yield = step { self.emit(.slotsReleased(lane: request.lane)) }
         }
         return self.takeActions()
     }

@@ -307,6 +307,7 @@ extension DownloadMachine {
             self.heldSlot = request.origin
         } else {
             self.emit(.release(request.origin))
+            self.hasReturnedSlot = true
         }
     }
 

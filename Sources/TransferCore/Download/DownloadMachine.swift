@@ -73,6 +73,8 @@ package struct DownloadMachine: ~Copyable, Sendable {
     var nextRequest = 0
     /// A slot without a request: that of the admission, or of a request that is replaced.
     var heldSlot: Origin?
+    /// Whether this event has returned a slot to those who wait for one.
+    var hasReturnedSlot = false
     /// The existing file with which the server's is compared.
     var existing: Boxed<ExistingFile>?
     /// The redirect targets of sources; further ranges are requested there directly.
@@ -185,7 +187,14 @@ package struct DownloadMachine: ~Copyable, Sendable {
     var destination: DownloadTerms.Destination { self.history.diversion == nil ? self.terms.destination : .file }
 
     /// Returns the actions of the event that was handled.
+    ///
+    /// A slot that was returned is granted to whoever waits for it, also if this is the download itself; the end of a run does
+    /// so anyway.
     mutating func takeActions() -> [DownloadAction] {
+        if self.hasReturnedSlot {
+            self.hasReturnedSlot = false
+            if !self.isEnded { self.emit(.slotsReleased(lane: self.lane)) }
+        }
         if self.actions.isEmpty { return [] }
         var taken: [DownloadAction] = []
         swap(&taken, &self.actions)

@@ -300,6 +300,7 @@ final class Command: @unchecked Sendable {
                 guard holds.isEmpty, counts.running == 1, self.transport.openExchanges == 0,
                     life.wishes.configuration.politeness.hostInterval == 0
                 else { continue }
+                life.trace.add("judge", "job \(job) runs without a request until \(life.scheduler.idleTime)")
                 life.result.fail("job \(job) runs without a request, and nothing else does")
             default: break
             }

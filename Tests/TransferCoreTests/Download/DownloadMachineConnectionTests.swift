@@ -324,6 +324,24 @@ struct DownloadMachineConnectionTests {
         #expect(h.step(.yield, 2) == "close 2, release a")
     }
 
+    @Test("a returned slot is granted at once to whoever waits for it, also to the download itself")
+    func granted() {
+        let refused = Self.open(2)
+        refused.head(2, 403, framing: BodyFraming.none)
+        #expect(refused.grants == 1)
+        let dismissed = Self.open(2)
+        dismissed.part(2, 500_000..<Self.length, tag: "\"y\"")
+        #expect(dismissed.grants == 1)
+        let surplus = Self.open(2)
+        surplus.part(2, 500_000..<Self.length)
+        #expect(surplus.step(.giveUp, 2) == "close 2, release a")
+        #expect(surplus.grants == 1)
+        let ended = Self.open(1)
+        ended.body(1, 1000)
+        #expect(ended.lost(1).contains("end retry"))
+        #expect(ended.grants == 0)
+    }
+
     @Test("another transfer waits for the host: the newest of several connections is closed")
     func yields() {
         let h = Self.open(3)

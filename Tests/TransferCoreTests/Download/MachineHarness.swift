@@ -20,6 +20,8 @@ final class MachineHarness {
     /// The maximum number of slots for further connections to be acquired.
     var slotLimit = 1
     private(set) var slots: [Origin: Int] = [:]
+    /// How often returned slots were granted.
+    private(set) var grants = 0
     private(set) var plans: [Int: FetchPlan] = [:]
     private(set) var notes: [String] = []
     private(set) var ending: DownloadEnding?
@@ -347,6 +349,7 @@ final class MachineHarness {
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             #expect(self.slots[origin, default: 0] >= 0)
+        case .slotsReleased: self.grants += 1
         case .send(let plan): self.plans[plan.number] = plan
         case .note(let text): self.notes.append(text)
         case .commitSmall(_, let options): self.commit = options
