@@ -21,6 +21,7 @@ package enum CRC32C {
     package static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt32 {
         Self.table.withUnsafeBufferPointer { table in
             var value = UInt32.max
+            // Bounds: the index has eight bits, and the table 256 entries.
             for byte in bytes { value = (value >> 8) ^ table[Int((value ^ UInt32(byte)) & 0xFF)] }
             return ~value
         }
