@@ -134,7 +134,7 @@ struct UploadTerms {
             let isBefore = recipe.draw(0...1) == 0
             let kill = recipe.pick([
                 Kill.time(Int64(recipe.draw(0...1500)) * 1_000_000), .call(recipe.draw(1...12), isBefore: isBefore),
-                .bytes(Int64(recipe.draw(0...max(1, length)))),
+                .bytes(Int64(recipe.draw(0...max(1, length)))), .bytes(Int64(length)),
             ])
             let losesPower = recipe.draw(0...3) == 0
             let text = losesPower ? "the machine loses its power" : "the process is killed"
