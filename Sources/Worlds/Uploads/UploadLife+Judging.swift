@@ -48,6 +48,8 @@ extension UploadLife {
         let model = self.site.model
         let complete = model.resources.values.filter(\.isComplete)
         guard complete.contains(where: { self.source.has($0.bytes) }) else {
+            // Documented: two processes continue one upload, and the cancellation of either removes it.
+            if self.hadTwin, self.cancelledAt != nil { return self.result.count("finished, and removed by the other") }
             return self.result.fail("the upload is said to be finished, and the server has no version of the source")
         }
         let own = model.completions[self.completionsBefore...]
