@@ -123,6 +123,16 @@ import TransferTesting
         }
     }
 
+    @Test func aReportOfSeveralReadsIsReadWhole() throws {
+        let directory = try TemporaryDirectory()
+        let whole = (0..<2000).flatMap { self.line($0, failure: $0 % 10 == 0 ? Self.failure : nil) }
+        try #require(whole.count > 256 << 10)
+        try directory.write(whole + self.line(2000).dropLast(20), to: "report")
+        let contents = try self.open(directory.path("report"))
+        #expect(contents.reported.count == 2000 && contents.failed == 200 && !contents.reported.contains(2000))
+        #expect(try directory.read("report") == whole)
+    }
+
     @Test func aFileThatIsNotAReportIsNotChanged() throws {
         let directory = try TemporaryDirectory()
         let bytes = Array("precious\ntext".utf8)

@@ -188,8 +188,8 @@ package struct DownloadMachine: ~Copyable, Sendable {
 
     /// Returns the actions of the event that was handled.
     ///
-    /// A slot that was returned is granted to whoever waits for it, also if this is the download itself; the end of a run does
-    /// so anyway.
+    /// A slot that was returned is granted to a request that waits for it, of this download or another one; the end of a run
+    /// grants it anyway.
     mutating func takeActions() -> [DownloadAction] {
         if self.hasReturnedSlot {
             self.hasReturnedSlot = false

@@ -129,7 +129,7 @@ extension DownloadLife {
         // Others take names, and damaged files keep theirs, but not as many as there are attempts.
         let parts = completion.path.split(separator: "/").last?.split(separator: ".") ?? []
         if let number = parts.dropFirst().first.flatMap({ Int($0) }), number > 9 {
-            self.result.fail("\(completion.path): nobody has taken \(number) names")
+            self.result.fail("\(completion.path): other programs have taken fewer than \(number) names")
         }
         if site.isHonest, !isRight { self.result.fail("an honest site's file is wrong") }
     }
@@ -137,7 +137,7 @@ extension DownloadLife {
     /// Another file may be left as it is: it is a program's, or a version.
     private func judgeSkipped(_ path: String, _ bytes: [UInt8], _ site: Site) {
         let isKnown = self.hands.foreign[path] == bytes || site.contents.contains { $0.equals(bytes) }
-        // The other process, or an earlier one, may have joined the bytes of versions that a comparison does not tell apart.
+        // The other process, or an earlier one, may have joined the bytes of versions that a comparison does not distinguish.
         let isComparable = site.difference == .everywhere || site.difference == .length
         guard !isKnown, isComparable, self.powerLosses == 0, !site.isLiar, !self.isPage(bytes, site) else { return }
         self.result.fail("\(path) was skipped, and is neither another program's file nor a version")
@@ -243,7 +243,7 @@ extension DownloadLife {
         }
     }
 
-    /// A download restarts: the third time because of another version the user is told that the address alternates.
+    /// A download restarts: the third time because of another version, the note names the versions of the address.
     func restarts(_ site: Site, _ note: String) {
         if note.contains(" changed from ") { site.restarts.count += 1 }
         if note.contains("serves several versions") { site.restarts.areExplained = true }

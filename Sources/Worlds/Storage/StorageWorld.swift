@@ -49,7 +49,7 @@ final class StorageLife {
     /// How many bytes of the next record of more than a mark are written before an error.
     var shortWrite: Int?
     /// Whether the last call was a sync that failed, which is not recorded yet: a kill at that instant is not tried, because
-    /// what it leaves is told to users.
+    /// what it leaves is documented.
     private var isUnrecorded = false
     private var callsOfLife = 0
     private var syncsOfLife = 0

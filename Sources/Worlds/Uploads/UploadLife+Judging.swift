@@ -35,7 +35,7 @@ extension UploadLife {
             }
         default:
             self.result.count("cancelled")
-            if self.cancelledAt == nil { self.result.fail("the upload is said to be cancelled, by nobody") }
+            if self.cancelledAt == nil { self.result.fail("the upload is said to be cancelled, without a request") }
         }
     }
 
@@ -123,7 +123,7 @@ extension UploadLife {
         guard !self.hadTwin || self.source.changes.isEmpty else { return }
         for (path, resource) in self.site.model.resources.sorted(by: { $0.key < $1.key }) {
             guard resource.isComplete, !resource.bytes.isEmpty, !self.source.has(resource.bytes) else { continue }
-            // All content may have been sent when the change is noticed: the user is told that the copy may be a mixture.
+            // All content may have been sent when the change is noticed: the failure says that the copy may be a mixture.
             // The server's copy is deleted then, if that is possible.
             if self.hasReportedChange, resource.isSingle || self.mayKeepChanged { continue }
             // Or when the user cancels, to continue later: the server's data stays.

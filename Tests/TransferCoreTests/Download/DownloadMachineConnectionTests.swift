@@ -324,7 +324,7 @@ struct DownloadMachineConnectionTests {
         #expect(h.step(.yield, 2) == "close 2, release a")
     }
 
-    @Test("a returned slot is granted at once to whoever waits for it, also to the download itself")
+    @Test("a returned slot is granted at once to a waiting request, also to one of the same download")
     func granted() {
         let refused = Self.open(2)
         refused.head(2, 403, framing: BodyFraming.none)
